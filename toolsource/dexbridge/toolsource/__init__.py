@@ -1,1 +1,57 @@
-"""dexbridge.toolsource"""
+"""Connector operations, and functions of the application, as agent tools."""
+
+from dexbridge.toolsource.agent_tool import AgentTool
+from dexbridge.toolsource.arguments import canonical_json, check_arguments, fingerprint
+from dexbridge.toolsource.connector_tool import ConnectorTool, connector_tool
+from dexbridge.toolsource.effect import ToolEffect
+from dexbridge.toolsource.errors import InvalidArguments, InvalidToolDefinition, ToolSourceError
+from dexbridge.toolsource.names import MCP_SERVER, check_tool_name, mcp_name, short_name
+from dexbridge.toolsource.offered import OfferedTools, leaves_segment
+from dexbridge.toolsource.outcome import (
+    AttemptResult,
+    Completed,
+    Dispatch,
+    NotDone,
+    OutcomeKind,
+    Reconciled,
+    StillUnknown,
+    ToolOutcome,
+    Unsettled,
+)
+from dexbridge.toolsource.policy import ApprovalRule, ToolPolicy, asks_for_approval
+from dexbridge.toolsource.schema import prepare_input_schema
+from dexbridge.toolsource.source import ConnectorToolSource, ToolSource
+
+__all__ = [
+    "MCP_SERVER",
+    "AgentTool",
+    "ApprovalRule",
+    "AttemptResult",
+    "Completed",
+    "ConnectorTool",
+    "ConnectorToolSource",
+    "Dispatch",
+    "InvalidArguments",
+    "InvalidToolDefinition",
+    "NotDone",
+    "OfferedTools",
+    "OutcomeKind",
+    "Reconciled",
+    "StillUnknown",
+    "ToolEffect",
+    "ToolOutcome",
+    "ToolPolicy",
+    "ToolSource",
+    "ToolSourceError",
+    "Unsettled",
+    "asks_for_approval",
+    "canonical_json",
+    "check_arguments",
+    "check_tool_name",
+    "connector_tool",
+    "fingerprint",
+    "leaves_segment",
+    "mcp_name",
+    "prepare_input_schema",
+    "short_name",
+]

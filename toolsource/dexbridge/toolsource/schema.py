@@ -1,0 +1,85 @@
+"""The input schema a model can be given: one plain object, every reference inlined."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+
+from dexbridge.toolsource.errors import InvalidToolDefinition
+
+__all__ = ["prepare_input_schema"]
+
+_COMBINATORS = ("anyOf", "oneOf", "allOf", "not", "if", "enum", "const")
+_DEFINITIONS = ("$defs", "definitions")
+
+
+def prepare_input_schema(tool_name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the schema with local `$ref`s inlined and definitions dropped.
+
+    Args:
+        tool_name: Named in the errors.
+        schema: A JSON Schema (2020-12) whose top level describes an object.
+
+    Raises:
+        InvalidToolDefinition: The schema is not valid, its top level is not an object or has a combinator (the
+            Messages API refuses it), or a `$ref` is remote, missing or recursive.
+    """
+    for combinator in _COMBINATORS:
+        if combinator in schema:
+            raise InvalidToolDefinition(
+                f"The input schema of {tool_name!r} has {combinator!r} at its top level, which the Messages API refuses: "
+                "describe one object there and move the alternatives into a property."
+            )
+    try:
+        Draft202012Validator.check_schema(dict(schema))
+    except SchemaError as error:
+        where = "/".join(str(part) for part in error.absolute_path) or "the top level"
+        raise InvalidToolDefinition(
+            f"The input schema of {tool_name!r} is not a JSON Schema, at {where}: {error.message}"
+        ) from None
+    inlined = _inline(tool_name, dict(schema), dict(schema), ())
+    assert isinstance(inlined, dict)
+    plain = cast("dict[str, Any]", inlined)
+    if plain.get("type") != "object":
+        raise InvalidToolDefinition(
+            f"The input schema of {tool_name!r} must have \"type\": \"object\" at its top level, not {plain.get('type')!r}."
+        )
+    plain.setdefault("properties", {})
+    for key in _DEFINITIONS:
+        plain.pop(key, None)
+    return plain
+
+
+def _inline(tool_name: str, node: Any, root: Mapping[str, Any], open_refs: tuple[str, ...]) -> Any:
+    if isinstance(node, list):
+        return [_inline(tool_name, item, root, open_refs) for item in cast("list[Any]", node)]
+    if not isinstance(node, dict):
+        return node
+    members = cast("dict[str, Any]", node)
+    reference = members.get("$ref")
+    if not isinstance(reference, str):
+        return {key: _inline(tool_name, value, root, open_refs) for key, value in members.items()}
+    if reference in open_refs:
+        raise InvalidToolDefinition(
+            f"The input schema of {tool_name!r} refers to itself by {reference!r}: a tool's input must have a finite depth."
+        )
+    target = _resolve(tool_name, reference, root)
+    beside = {key: value for key, value in members.items() if key != "$ref"}
+    return _inline(tool_name, {**target, **beside}, root, (*open_refs, reference))
+
+
+def _resolve(tool_name: str, reference: str, root: Mapping[str, Any]) -> dict[str, Any]:
+    found: Any = root
+    if not reference.startswith("#"):
+        raise InvalidToolDefinition(
+            f"The input schema of {tool_name!r} refers to {reference!r}, outside itself: put that definition under $defs."
+        )
+    for part in reference.removeprefix("#").split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        found = cast("Mapping[str, Any]", found).get(key) if isinstance(found, Mapping) else None
+    if not isinstance(found, dict):
+        raise InvalidToolDefinition(f"The input schema of {tool_name!r} refers to {reference!r}, which it does not define.")
+    return cast("dict[str, Any]", found)
