@@ -1,0 +1,126 @@
+"""What a scripted model can answer: values, with no HTTP in them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+_ERROR_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+    529: "overloaded_error",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text block of the model's reply."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A tool call in the model's reply.
+
+    Args:
+        name: the tool's name as the CLI offers it, for example ``mcp__tools__look_up_order``.
+        input: the arguments; must be JSON.
+        id: the tool-use ID. ``None`` lets the server give the next one.
+    """
+
+    name: str
+    input: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    id: str | None = None
+
+
+Block: TypeAlias = Text | ToolUse
+
+
+@dataclass(frozen=True, init=False)
+class Reply:
+    """A complete reply of the model.
+
+    Args:
+        blocks: what the model says and calls, in order. The stop reason is ``tool_use`` when there is a call.
+        delay: seconds before the first byte of the answer.
+    """
+
+    blocks: tuple[Block, ...]
+    delay: float
+
+    def __init__(self, *blocks: Block, delay: float = 0.0) -> None:
+        object.__setattr__(self, "blocks", blocks)
+        object.__setattr__(self, "delay", delay)
+
+
+@dataclass(frozen=True, init=False)
+class CutStream:
+    """A reply whose connection breaks before the message is complete.
+
+    The CLI asks again on its own, so the next reply of a script answers the repeated request.
+
+    Args:
+        blocks: what the model began to say.
+        after_blocks: how many of them arrive whole before the connection breaks; 0 breaks it right after
+            ``message_start``, ``None`` after the last one.
+    """
+
+    blocks: tuple[Block, ...]
+    after_blocks: int
+
+    def __init__(self, *blocks: Block, after_blocks: int | None = None) -> None:
+        whole = len(blocks) if after_blocks is None else after_blocks
+        if not 0 <= whole <= len(blocks):
+            raise ValueError(
+                f"CutStream(after_blocks={whole}) needs a number from 0 to {len(blocks)}, its blocks."
+            )
+        object.__setattr__(self, "blocks", blocks)
+        object.__setattr__(self, "after_blocks", whole)
+
+
+@dataclass(frozen=True, init=False)
+class Slow:
+    """A complete reply that drips.
+
+    Args:
+        blocks: as in `Reply`.
+        pause: seconds before each event of a block, so a block of text takes about ``pause`` per word.
+        delay: seconds before the first byte.
+    """
+
+    blocks: tuple[Block, ...]
+    pause: float
+    delay: float
+
+    def __init__(self, *blocks: Block, pause: float, delay: float = 0.0) -> None:
+        object.__setattr__(self, "blocks", blocks)
+        object.__setattr__(self, "pause", pause)
+        object.__setattr__(self, "delay", delay)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiError:
+    """An error answer of the Messages API, for example ``ApiError(529)``.
+
+    Args:
+        status: the HTTP status. The CLI repeats 408, 409, 429 and 5xx on its own, each time a new request.
+        type: the ``error.type``; an empty string takes the API's usual one for the status.
+        message: the ``error.message``.
+    """
+
+    status: int
+    type: str = ""
+    message: str = "Scripted error"
+
+    @property
+    def error_type(self) -> str:
+        """The ``error.type`` that is sent."""
+        return self.type or _ERROR_TYPES.get(self.status, "api_error")
+
+
+ModelReply: TypeAlias = Reply | Slow | CutStream | ApiError
