@@ -1,1 +1,90 @@
-"""dexbridge.connectors"""
+"""The Connector contract, the built-in Connectors and what an author needs to write another."""
+
+from dexbridge.connectors.attempt import Attempt, BranchTaken, Retry, Uncertain
+from dexbridge.connectors.bound_operation import SETTLING_TIME, BoundOperation, bind_operation
+from dexbridge.connectors.call import Call
+from dexbridge.connectors.call_id import derive_call_id
+from dexbridge.connectors.definition import ConnectorDefinition, CredentialField, LiveCheck
+from dexbridge.connectors.dispatch import Dispatch, Inquiry
+from dexbridge.connectors.errors import (
+    ConnectorError,
+    CredentialsUnavailable,
+    DispatchTooLate,
+    InvalidConnector,
+    InvalidInput,
+    InvalidOperation,
+    NeverSent,
+    NotConnected,
+    SecondRequest,
+    UnknownConnection,
+)
+from dexbridge.connectors.failure import Failure, FailureKind
+from dexbridge.connectors.input_schema import Advice, OperationInput, OperationOutput
+from dexbridge.connectors.operation import (
+    Branch,
+    BranchOutcome,
+    Mutation,
+    Operation,
+    OperationKind,
+    Query,
+    RetryPolicy,
+)
+from dexbridge.connectors.project import ConnectionProject, ConnectionReference, ProjectConnection
+from dexbridge.connectors.receipt import Receipt
+from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation
+from dexbridge.connectors.registry import ENTRY_POINT_GROUP, connector, installed_connectors
+from dexbridge.connectors.rendering import MODEL_TEXT_LIMIT, render_for_model
+from dexbridge.connectors.secret import Secret
+
+__all__ = [
+    "ENTRY_POINT_GROUP",
+    "MODEL_TEXT_LIMIT",
+    "SETTLING_TIME",
+    "Advice",
+    "Attempt",
+    "BoundOperation",
+    "Branch",
+    "BranchOutcome",
+    "BranchTaken",
+    "Call",
+    "CannotTell",
+    "ConnectionProject",
+    "ConnectionReference",
+    "ConnectorDefinition",
+    "ConnectorError",
+    "CredentialField",
+    "CredentialsUnavailable",
+    "Dispatch",
+    "DispatchTooLate",
+    "Failure",
+    "FailureKind",
+    "FoundNotSent",
+    "FoundSent",
+    "Inquiry",
+    "InvalidConnector",
+    "InvalidInput",
+    "InvalidOperation",
+    "LiveCheck",
+    "Mutation",
+    "NeverSent",
+    "NotConnected",
+    "Operation",
+    "OperationInput",
+    "OperationKind",
+    "OperationOutput",
+    "ProjectConnection",
+    "Query",
+    "Receipt",
+    "Reconciliation",
+    "Retry",
+    "RetryPolicy",
+    "SecondRequest",
+    "Secret",
+    "Uncertain",
+    "UnknownConnection",
+    "bind_operation",
+    "connector",
+    "derive_call_id",
+    "installed_connectors",
+    "render_for_model",
+]

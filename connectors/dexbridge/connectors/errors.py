@@ -1,0 +1,67 @@
+"""The errors of this room.
+
+ConnectorError
+├── InvalidOperation        an author's definition breaks the contract (also a ValueError)
+├── InvalidConnector        an installed Connector cannot be used
+├── InvalidInput            arguments that the operation refuses; nothing was sent
+├── UnknownConnection       the project has no such connection, or no such Connector is installed
+├── NeverSent               the request provably did not leave this process
+│   ├── CredentialsUnavailable
+│   ├── DispatchTooLate
+│   └── NotConnected
+└── SecondRequest           one dispatch tried to send twice
+
+What *may* have been sent has no exception here: it is the attempt `Uncertain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class ConnectorError(Exception):
+    """Base of every error this room raises on purpose."""
+
+
+class InvalidOperation(ConnectorError, ValueError):
+    """An operation, branch or call that breaks the Connector contract."""
+
+
+class InvalidConnector(ConnectorError):
+    """An installed Connector that cannot be loaded or clashes with another."""
+
+
+class InvalidInput(ConnectorError):
+    """Arguments an operation refuses; raised before credentials are read.
+
+    `faults` names every fault at once, each as "field: what is wrong, what to do".
+    """
+
+    def __init__(self, operation: str, faults: Sequence[str]) -> None:
+        self.operation = operation
+        self.faults: tuple[str, ...] = tuple(faults)
+        super().__init__(f"{operation} refused its arguments: {'; '.join(self.faults)}")
+
+
+class UnknownConnection(ConnectorError, LookupError):
+    """A connection the project does not hold, or a Connector that is not installed."""
+
+
+class NeverSent(ConnectorError):
+    """The request provably did not leave this process, so sending it again repeats nothing."""
+
+
+class CredentialsUnavailable(NeverSent):
+    """A credential is absent, expired or refused; the message tells the operator which, never its value."""
+
+
+class DispatchTooLate(NeverSent):
+    """`Call.dispatch_before` had passed when the request was about to leave."""
+
+
+class NotConnected(NeverSent):
+    """No connection to the provider came up (refused, DNS, TLS, proxy, connect timeout)."""
+
+
+class SecondRequest(ConnectorError):
+    """One dispatch tried to send a second request; the contract allows one."""

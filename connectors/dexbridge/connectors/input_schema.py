@@ -1,0 +1,151 @@
+"""An operation's arguments: their JSON schema for the model, their check, their canonical form."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar, cast
+
+from dexbridge.connectors.errors import InvalidInput
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
+
+InputModel = TypeVar("InputModel", bound=BaseModel)
+
+
+class OperationInput(BaseModel):
+    """Base of every operation's input: frozen, strict, no unknown fields, values never echoed."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
+
+
+class OperationOutput(BaseModel):
+    """Base of every operation's output: frozen, no unknown fields."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do when a field is wrong: `Annotated[str, Field(pattern=...), Advice("copy it from ...")]`."""
+
+    text: str
+
+
+def input_schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema of an input model in the form agent frameworks take.
+
+    An object with `additionalProperties: false`, without `$ref`, `$defs`, titles or combinators at its top.
+    """
+    schema = model.model_json_schema()
+    definitions = cast(dict[str, Any], schema.pop("$defs", {}))
+    plain = cast(dict[str, Any], _inline(schema, definitions))
+    plain.pop("description", None)  # the model reads the operation's description, not a class's docstring
+    plain.setdefault("properties", {})
+    plain["additionalProperties"] = False
+    return plain
+
+
+def _inline(node: Any, definitions: Mapping[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_inline(item, definitions) for item in cast(list[Any], node)]
+    if not isinstance(node, dict):
+        return node
+    mapping = cast(dict[str, Any], node)
+    if "$ref" in mapping:
+        target = copy.deepcopy(definitions[str(mapping["$ref"]).rsplit("/", 1)[1]])
+        siblings = {key: value for key, value in mapping.items() if key != "$ref"}
+        return _inline({**target, **siblings}, definitions)
+    result: dict[str, Any] = {}
+    for key, value in mapping.items():
+        if key == "title" and isinstance(value, str):
+            continue
+        if key == "properties" and isinstance(value, dict):
+            properties = cast(dict[str, Any], value)
+            result[key] = {name: _inline(field, definitions) for name, field in properties.items()}
+        else:
+            result[key] = _inline(value, definitions)
+    return result
+
+
+def parse_input(operation: str, model: type[InputModel], arguments: Mapping[str, Any]) -> InputModel:
+    """Checks arguments as JSON, so a stored copy and the model's own text are judged alike.
+
+    Raises:
+        InvalidInput: names every fault at once.
+    """
+    try:
+        text = json.dumps(dict(arguments), allow_nan=False)
+    except (TypeError, ValueError):
+        raise InvalidInput(operation, ("arguments: must be a JSON object; send plain JSON values",)) from None
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_context=True, include_input=True)
+    raise InvalidInput(operation, tuple(dict.fromkeys(_fault(model, detail) for detail in details)))
+
+
+def canonical_arguments(parsed: BaseModel) -> dict[str, Any]:
+    """The one JSON form of checked arguments: defaults filled in, absent values left out."""
+    return parsed.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+_JSON_NAMES: Final[Mapping[type, str]] = {
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+    list: "an array",
+    dict: "an object",
+    type(None): "null",
+}
+
+
+def _fault(model: type[BaseModel], detail: ErrorDetails) -> str:
+    location = detail["loc"]
+    if not location:
+        text = detail["msg"].removeprefix("Value error, ")
+        return (
+            text if text.split(":")[0] in model.model_fields else f"arguments: {_whole_fault(detail, text)}"
+        )
+    field = str(location[0])
+    name = ".".join(str(part) for part in location)
+    advice = _advice(model, field)
+    return f"{name}: {_what_is_wrong(model, detail)}{'; ' + advice if advice else ''}"
+
+
+def _whole_fault(detail: ErrorDetails, text: str) -> str:
+    if detail["type"] == "json_invalid":
+        return "hold text that is not valid Unicode; send plain text"
+    return text
+
+
+def _advice(model: type[BaseModel], field: str) -> str:
+    info = model.model_fields.get(field)
+    if info is None:
+        known = ", ".join(model.model_fields)
+        return f"the arguments are: {known}"
+    return "; ".join(item.text for item in info.metadata if isinstance(item, Advice))
+
+
+def _what_is_wrong(model: type[BaseModel], detail: ErrorDetails) -> str:
+    kind, given, context = detail["type"], detail["input"], detail.get("ctx", {})
+    if kind == "missing":
+        return "is required"
+    if kind == "extra_forbidden":
+        return "is not an argument of this operation, leave it out"
+    if kind == "string_type":
+        return f"must be a string in quotes, not {_JSON_NAMES.get(type(given), 'something else')}"
+    if (
+        kind in {"string_too_short", "string_pattern_mismatch"}
+        and isinstance(given, str)
+        and not given.strip()
+    ):
+        return "must not be blank"
+    if kind == "string_pattern_mismatch":
+        return "does not have the right form"
+    if kind == "string_too_long" and isinstance(given, str):
+        return f"is {len(given):,} characters long, the limit is {context['max_length']:,}"
+    return detail["msg"].removeprefix("Value error, ")

@@ -1,0 +1,92 @@
+"""Takes credential values out of anything a dispatch hands back.
+
+A provider or an author may echo a token by accident: in an error, a message, an output. What leaves a dispatch is
+stored for good, so it is searched for the credentials that were read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final, TypeVar, cast
+
+from dexbridge.connectors.attempt import Attempt, BranchTaken
+from dexbridge.connectors.failure import Failure
+from dexbridge.connectors.receipt import Receipt
+from dexbridge.connectors.reconciliation import FoundSent, Reconciliation
+from dexbridge.connectors.secret import Secret
+from pydantic import BaseModel
+
+MASK: Final = "[redacted]"
+
+_SHORTEST: Final = 8
+"""A shorter credential would be found in ordinary text; the credential fields' patterns rule such values out."""
+
+Value = TypeVar("Value")
+
+
+def redact(value: Value, secrets: Iterable[Secret]) -> Value:
+    """The same JSON-like value, with every credential in its strings masked."""
+    known = [secret.reveal() for secret in secrets]
+    return cast(
+        Value, _redact(value, sorted((v for v in known if len(v) >= _SHORTEST), key=len, reverse=True))
+    )
+
+
+def _redact(value: Any, known: list[str]) -> Any:
+    if isinstance(value, str):
+        for secret in known:
+            value = value.replace(secret, MASK)
+        return value
+    if isinstance(value, Mapping):
+        mapping = cast(Mapping[Any, Any], value)
+        return {_redact(key, known): _redact(item, known) for key, item in mapping.items()}
+    if isinstance(value, list | tuple):
+        return [_redact(item, known) for item in cast(list[Any], value)]
+    return value
+
+
+def redact_failure(failure: Failure, secrets: Iterable[Secret]) -> Failure:
+    """The failure with its message masked."""
+    return replace(failure, message=redact(failure.message, secrets))
+
+
+def redact_receipt(receipt: Receipt, secrets: Iterable[Secret]) -> Receipt:
+    """The receipt with its texts masked."""
+    known = tuple(secrets)
+    return replace(
+        receipt,
+        provider_object_id=redact(receipt.provider_object_id, known),
+        provider_request_id=redact(receipt.provider_request_id, known),
+        metadata=redact(dict(receipt.metadata), known),
+    )
+
+
+def redact_output(output: BaseModel, secrets: Iterable[Secret]) -> BaseModel:
+    """The output, made anew from its masked form when it held a credential."""
+    dumped = output.model_dump(mode="json", by_alias=True)
+    masked = redact(dumped, secrets)
+    return output if masked == dumped else type(output).model_validate(masked)
+
+
+def redact_attempt(attempt: Attempt, secrets: Iterable[Secret]) -> Attempt:
+    """The attempt without credentials."""
+    known = tuple(secrets)
+    if not isinstance(attempt, BranchTaken):
+        return replace(attempt, failure=redact_failure(attempt.failure, known))
+    return replace(
+        attempt,
+        output=redact_output(attempt.output, known) if attempt.output is not None else None,
+        receipt=redact_receipt(attempt.receipt, known) if attempt.receipt is not None else None,
+        failure=redact_failure(attempt.failure, known) if attempt.failure is not None else None,
+    )
+
+
+def redact_reconciliation(found: Reconciliation, secrets: Iterable[Secret]) -> Reconciliation:
+    """The reconciliation without credentials."""
+    known = tuple(secrets)
+    if isinstance(found, FoundSent):
+        return replace(
+            found, output=redact_output(found.output, known), receipt=redact_receipt(found.receipt, known)
+        )
+    return replace(found, message=redact(found.message, known))
