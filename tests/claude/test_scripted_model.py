@@ -141,6 +141,19 @@ async def test_the_cli_asks_again_after_an_overload_and_after_a_cut_stream(
     model.assert_script_used()
 
 
+async def test_a_call_that_arrived_whole_runs_before_the_stream_breaks(
+    model: ScriptedModel, tmp_path: Path
+) -> None:
+    model.script(
+        CutStream(ToolUse(LOOK_UP, {"order_id": "7"}, id="toolu_cut"), pause=0.4), Reply(Text("Seven."))
+    )
+
+    said, _ = await ask(model, tmp_path, "Order 7?")
+
+    assert said[-1] == "Seven."
+    assert model.requests[-1].tool_results["toolu_cut"].text == "Order 7 ships on Thursday."
+
+
 async def test_a_request_without_a_reply_is_refused_and_remembered(
     model: ScriptedModel, tmp_path: Path
 ) -> None:
@@ -332,7 +345,7 @@ def test_a_script_file_holds_every_kind_of_reply(tmp_path: Path) -> None:
     entries = [
         {"reply": [{"text": "One moment."}, {"tool": "t", "input": {"a": 1}}], "delay": 0.5},
         {"slow": [{"text": "Slowly."}], "pause": 0.2},
-        {"cut": [{"text": "Never"}], "after_blocks": 0},
+        {"cut": [{"text": "Never"}], "after_blocks": 0, "pause": 0.1},
         {"error": 529, "message": "Overloaded"},
     ]
     file.write_text(json.dumps(entries))
@@ -340,7 +353,7 @@ def test_a_script_file_holds_every_kind_of_reply(tmp_path: Path) -> None:
     assert read_script(file) == (
         Reply(Text("One moment."), ToolUse("t", {"a": 1}), delay=0.5),
         Slow(Text("Slowly."), pause=0.2),
-        CutStream(Text("Never"), after_blocks=0),
+        CutStream(Text("Never"), after_blocks=0, pause=0.1),
         ApiError(529, message="Overloaded"),
     )
 

@@ -68,12 +68,14 @@ class CutStream:
         blocks: what the model began to say.
         after_blocks: how many of them arrive whole before the connection breaks; 0 breaks it right after
             ``message_start``, ``None`` after the last one.
+        pause: seconds between the last of these blocks and the break, in which the CLI begins to run a call.
     """
 
     blocks: tuple[Block, ...]
     after_blocks: int
+    pause: float
 
-    def __init__(self, *blocks: Block, after_blocks: int | None = None) -> None:
+    def __init__(self, *blocks: Block, after_blocks: int | None = None, pause: float = 0.0) -> None:
         whole = len(blocks) if after_blocks is None else after_blocks
         if not 0 <= whole <= len(blocks):
             raise ValueError(
@@ -81,6 +83,7 @@ class CutStream:
             )
         object.__setattr__(self, "blocks", blocks)
         object.__setattr__(self, "after_blocks", whole)
+        object.__setattr__(self, "pause", pause)
 
 
 @dataclass(frozen=True, init=False)

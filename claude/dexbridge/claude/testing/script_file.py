@@ -72,9 +72,12 @@ class _SlowEntry(_Entry):
 class _CutEntry(_Entry):
     cut: list[_TextBlock | _ToolBlock]
     after_blocks: int | None = None
+    pause: _Seconds = 0.0
 
     def value(self) -> ModelReply:
-        return CutStream(*(entry.block() for entry in self.cut), after_blocks=self.after_blocks)
+        return CutStream(
+            *(entry.block() for entry in self.cut), after_blocks=self.after_blocks, pause=self.pause
+        )
 
 
 class _ErrorEntry(_Entry):

@@ -171,8 +171,10 @@ class ScriptedModel:
         await response.prepare(http)
         async for event in _events(message_id, model, blocks, reply):
             await response.write(event_stream.encode_event(event))
-        if isinstance(reply, CutStream) and http.transport is not None:
-            http.transport.close()
+        if isinstance(reply, CutStream):
+            await asyncio.sleep(reply.pause)
+            if http.transport is not None:
+                http.transport.close()
         return response
 
     def _with_ids(self, request: ModelRequest, blocks: Sequence[Block]) -> tuple[Block, ...]:
