@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
 from dexbridge.connectors.attempt import BranchTaken, Retry, Uncertain
 from dexbridge.connectors.dispatch import Dispatch
-from dexbridge.connectors.failure import Failure
 from dexbridge.connectors.operation import BranchOutcome, OperationKind
 from dexbridge.connectors.receipt import Receipt
-
-LONGEST_DELAY: Final = timedelta(hours=1)
-"""A provider's wait beyond this is not believed ("Retry-After", dex-contract.md)."""
+from dexbridge.connectors.retry_after import LONGEST_DELAY
 
 
 def fault_of(dispatch: Dispatch[Any], attempt: object) -> str | None:
@@ -43,14 +40,18 @@ def _branch_fault(dispatch: Dispatch[Any], attempt: BranchTaken) -> str | None:
         if fault is not None:
             return fault
     if branch.outcome is not BranchOutcome.SUCCEEDED:
-        is_failure: bool = isinstance(attempt.failure, Failure)
-        return None if is_failure else f"the branch {branch.id!r} came without a failure."
+        return None if attempt.failure is not None else f"the branch {branch.id!r} came without a failure."
+    return _success_fault(dispatch, attempt)
+
+
+def _success_fault(dispatch: Dispatch[Any], attempt: BranchTaken) -> str | None:
+    operation = dispatch.operation
     if not dispatch.has_left:
         return "it reported success without announcing its request (about_to_send)."
     if not isinstance(attempt.output, operation.output):
-        return f"the branch {branch.id!r} came without a {operation.output.__name__}."
+        return f"the branch {attempt.branch!r} came without a {operation.output.__name__}."
     if attempt.receipt is None and operation.kind is OperationKind.MUTATION:
-        return f"the branch {branch.id!r} came without a receipt."
+        return f"the branch {attempt.branch!r} came without a receipt."
     return None
 
 

@@ -1,4 +1,7 @@
-"""A bound operation: an operation on one connection. A Connector author writes `send`; this makes it fail closed."""
+"""A bound operation: an operation on one connection.
+
+A Connector author writes `send`; what is here makes it fail closed.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from dexbridge.connectors.attempt import Attempt, BranchTaken, Retry, Uncertain
 from dexbridge.connectors.attempt_rules import fault_of
 from dexbridge.connectors.call import Call
 from dexbridge.connectors.dispatch import Dispatch, Inquiry
-from dexbridge.connectors.errors import CredentialsUnavailable, InvalidInput, InvalidOperation, NeverSent
+from dexbridge.connectors.errors import CredentialsUnavailable, InvalidInput, InvalidOperation, NeverSent, NoAnswer
 from dexbridge.connectors.failure import Failure, FailureKind
 from dexbridge.connectors.input_schema import canonical_arguments, input_schema_of, parse_input
 from dexbridge.connectors.operation import DEFECT, UNCERTAIN, Operation, OperationKind
@@ -53,9 +56,7 @@ class BoundOperation(Protocol):
         """The canonical arguments; raises InvalidInput naming every fault."""
         ...
 
-    async def dispatch(
-        self, call: Call, arguments: Mapping[str, Any], *, progress: Progress | None = None
-    ) -> Attempt:
+    async def dispatch(self, call: Call, arguments: Mapping[str, Any], *, progress: Progress | None = None) -> Attempt:
         """Makes at most one provider request. Raises nothing but cancellation."""
         ...
 
@@ -102,7 +103,15 @@ def bind_operation(
         )
     if idempotency_key is not None and operation.kind is OperationKind.QUERY:
         raise InvalidOperation(f"{operation.tool_name}: a Query has no idempotency key.")
-    return _Bound(operation, connection, input_model, send, reconcile, idempotency_key, settling_time)
+    return _Bound(
+        operation,
+        connection,
+        input_model,
+        send=send,
+        reconcile=reconcile,
+        idempotency_key=idempotency_key,
+        settling_time=settling_time,
+    )
 
 
 class _Bound(Generic[In]):
@@ -111,6 +120,7 @@ class _Bound(Generic[In]):
         operation: Operation,
         connection: ProjectConnection,
         input_model: type[In],
+        *,
         send: Callable[[Dispatch[In]], Awaitable[Attempt]],
         reconcile: Callable[[Inquiry[In]], Awaitable[Reconciliation]] | None,
         idempotency_key: Callable[[str, In], str] | None,
@@ -141,9 +151,7 @@ class _Bound(Generic[In]):
     def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return canonical_arguments(self._parse(arguments))
 
-    async def dispatch(
-        self, call: Call, arguments: Mapping[str, Any], *, progress: Progress | None = None
-    ) -> Attempt:
+    async def dispatch(self, call: Call, arguments: Mapping[str, Any], *, progress: Progress | None = None) -> Attempt:
         attempt = await _without_traceback(self._dispatch(call, arguments, progress))
         if attempt is None:
             raise asyncio.CancelledError
@@ -186,8 +194,8 @@ class _Bound(Generic[In]):
         return redact_attempt(attempt, secrets.values())
 
     def _stopped(self, dispatch: Dispatch[In], error: Exception) -> Attempt:
-        """What an exception means: nothing before the request left, and never "failed" for a write after it."""
-        late = isinstance(error, TimeoutError)
+        """What an exception means: a defect before the request left; after it, never "failed" for a write."""
+        late = isinstance(error, TimeoutError | NoAnswer)
         if not dispatch.has_left:
             if isinstance(error, CredentialsUnavailable):
                 return self._defect(FailureKind.AUTHENTICATION, str(error))
@@ -196,16 +204,16 @@ class _Bound(Generic[In]):
             if late:
                 return Retry(self._failure(FailureKind.TRANSPORT, "the request did not leave in time."))
             return self._defect(FailureKind.LOCAL_DEFECT, self._logged(error, "before anything was sent"))
-        if late:
+        if isinstance(error, NoAnswer):
+            failure = self._failure(FailureKind.TRANSPORT, str(error))
+        elif late:
             failure = self._failure(
                 FailureKind.TRANSPORT,
                 f"{self._operation.connector_id} did not answer within "
                 f"{self._operation.timeout.total_seconds():.0f} s.",
             )
         else:
-            failure = self._failure(
-                FailureKind.LOCAL_DEFECT, self._logged(error, "after the request had been sent")
-            )
+            failure = self._failure(FailureKind.LOCAL_DEFECT, self._logged(error, "after the request had been sent"))
         if self._operation.kind is OperationKind.MUTATION:
             return Uncertain(failure)
         return Retry(failure) if late else BranchTaken(DEFECT, None, None, failure)
@@ -243,14 +251,12 @@ class _Bound(Generic[In]):
             async with asyncio.timeout(self._operation.timeout.total_seconds()):
                 names = self._operation.reconcile_credentials or self._operation.credentials
                 secrets.update(await self._read_credentials(names))
-                inquiry = Inquiry(
-                    self._operation, self.reference, call, given, secrets, key, opened_at, ended_by
-                )
+                inquiry = Inquiry(self._operation, self.reference, call, given, secrets, key, opened_at, ended_by)
                 found = await self._reconcile(inquiry)
         except (CredentialsUnavailable, InvalidInput, InvalidOperation) as error:
             return redact_reconciliation(CannotTell(str(error)), secrets.values())
-        except TimeoutError:
-            return CannotTell(f"{self._operation.connector_id} did not answer in time.")
+        except (TimeoutError, NeverSent, NoAnswer):
+            return CannotTell(f"{self._operation.connector_id} could not be asked: it did not answer.")
         except Exception as error:  # noqa: BLE001  (an author's code may raise anything)
             return CannotTell(self._logged(error, "while looking for the call"))
         if isinstance(found, FoundSent):
@@ -284,9 +290,7 @@ class _Bound(Generic[In]):
                 f"The Call names {call.connector_id}.{call.operation_id}, but the operation is {'.'.join(expected)}."
             )
         if self.reference.connector_id != self._operation.connector_id:
-            raise InvalidOperation(
-                f"Connection {self.reference} does not belong to {self._operation.connector_id!r}."
-            )
+            raise InvalidOperation(f"Connection {self.reference} does not belong to {self._operation.connector_id!r}.")
 
     def _parse(self, arguments: Mapping[str, Any]) -> In:
         return parse_input(self._operation.tool_name, self._input_model, arguments)
@@ -316,7 +320,7 @@ class _Bound(Generic[In]):
         return BranchTaken(DEFECT, None, None, self._failure(kind, message))
 
     def _logged(self, error: Exception, when: str) -> str:
-        # Type and place only: an exception's text, arguments and locals may hold a credential in some encoding.
+        # Type and place only: an exception's text and locals may hold a credential in some encoding.
         frames = traceback.extract_tb(error.__traceback__)
         place = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
         name = type(error).__name__

@@ -42,17 +42,11 @@ class Call:
     def __post_init__(self) -> None:
         for name, value in (("flow_id", self.flow_id), ("step_execution_id", self.step_execution_id)):
             if not value.strip():
-                raise InvalidOperation(
-                    f"A Call needs a {name}: a provider call is made inside a Step of a session."
-                )
+                raise InvalidOperation(f"A Call needs a {name}: a provider call is made inside a Step of a session.")
         if not CONNECTOR_ID_PATTERN.fullmatch(self.connector_id):
-            raise InvalidOperation(
-                f"Connector ID {self.connector_id!r} must match {CONNECTOR_ID_PATTERN.pattern}."
-            )
+            raise InvalidOperation(f"Connector ID {self.connector_id!r} must match {CONNECTOR_ID_PATTERN.pattern}.")
         if not OPERATION_ID_PATTERN.fullmatch(self.operation_id):
-            raise InvalidOperation(
-                f"Operation ID {self.operation_id!r} must match {OPERATION_ID_PATTERN.pattern}."
-            )
+            raise InvalidOperation(f"Operation ID {self.operation_id!r} must match {OPERATION_ID_PATTERN.pattern}.")
         if self.attempt < 1:
             raise InvalidOperation(f"Attempts count from 1, not {self.attempt}.")
         if self.dispatch_before is not None and self.dispatch_before.utcoffset() is None:

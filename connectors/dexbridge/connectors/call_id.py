@@ -7,9 +7,7 @@ import struct
 import uuid
 from typing import Final
 
-CALL_ID_NAMESPACE: Final = uuid.uuid5(
-    uuid.NAMESPACE_URL, "https://superdurable.dev/dex-connectors/call-id/v1"
-)
+CALL_ID_NAMESPACE: Final = uuid.uuid5(uuid.NAMESPACE_URL, "https://superdurable.dev/dex-connectors/call-id/v1")
 
 
 def derive_call_id(flow_id: str, step_execution_id: str, connector_id: str, operation_id: str) -> str:

@@ -75,15 +75,13 @@ class ConnectorDefinition:
 
     def __post_init__(self) -> None:
         if not CONNECTOR_ID_PATTERN.fullmatch(self.connector_id):
-            raise InvalidOperation(
-                f"Connector ID {self.connector_id!r} must match {CONNECTOR_ID_PATTERN.pattern}."
-            )
+            raise InvalidOperation(f"Connector ID {self.connector_id!r} must match {CONNECTOR_ID_PATTERN.pattern}.")
         names = {credential.name for credential in self.credentials}
         for operation in self.operations:
             if operation.connector_id != self.connector_id:
                 raise InvalidOperation(
-                    f"Connector {self.connector_id!r} lists {operation.operation_id!r}, which says it belongs to "
-                    f"{operation.connector_id!r}."
+                    f"Connector {self.connector_id!r} lists {operation.operation_id!r}, "
+                    f"which says it belongs to {operation.connector_id!r}."
                 )
             missing = {*operation.credentials, *operation.reconcile_credentials} - names
             if missing:

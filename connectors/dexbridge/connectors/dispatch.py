@@ -114,9 +114,7 @@ class Dispatch(_Setting[In]):
         """The attempt that took a branch with an output."""
         return BranchTaken(branch, output, receipt)
 
-    def failed(
-        self, branch: str, kind: FailureKind, message: str, receipt: Receipt | None = None
-    ) -> BranchTaken:
+    def failed(self, branch: str, kind: FailureKind, message: str, receipt: Receipt | None = None) -> BranchTaken:
         """The attempt that took a failing branch; `message` is plain advice."""
         return BranchTaken(branch, None, receipt, self.failure(kind, message))
 

@@ -9,9 +9,10 @@ ConnectorError
 │   ├── CredentialsUnavailable
 │   ├── DispatchTooLate
 │   └── NotConnected
+├── NoAnswer                the request left and nothing readable came back: it may have been done
 └── SecondRequest           one dispatch tried to send twice
 
-What *may* have been sent has no exception here: it is the attempt `Uncertain`.
+The base turns NeverSent into a retry, and NoAnswer into an uncertain Mutation or a retried Query.
 """
 
 from __future__ import annotations
@@ -61,6 +62,10 @@ class DispatchTooLate(NeverSent):
 
 class NotConnected(NeverSent):
     """No connection to the provider came up (refused, DNS, TLS, proxy, connect timeout)."""
+
+
+class NoAnswer(ConnectorError):
+    """The request left and no answer came (dropped connection, timeout); it may have been carried out."""
 
 
 class SecondRequest(ConnectorError):

@@ -96,7 +96,6 @@ _JSON_NAMES: Final[Mapping[type, str]] = {
     bool: "a boolean",
     int: "a number",
     float: "a number",
-    str: "a string",
     list: "an array",
     dict: "an object",
     type(None): "null",
@@ -105,47 +104,39 @@ _JSON_NAMES: Final[Mapping[type, str]] = {
 
 def _fault(model: type[BaseModel], detail: ErrorDetails) -> str:
     location = detail["loc"]
+    text = _what_is_wrong(detail)
     if not location:
-        text = detail["msg"].removeprefix("Value error, ")
-        return (
-            text if text.split(":")[0] in model.model_fields else f"arguments: {_whole_fault(detail, text)}"
-        )
-    field = str(location[0])
+        # A check of the whole input may name the field itself: "reply_timestamp: must differ ...".
+        return text if text.split(":")[0] in model.model_fields else f"arguments: {text}"
+    advice = _advice(model, str(location[0]))
     name = ".".join(str(part) for part in location)
-    advice = _advice(model, field)
-    return f"{name}: {_what_is_wrong(model, detail)}{'; ' + advice if advice else ''}"
-
-
-def _whole_fault(detail: ErrorDetails, text: str) -> str:
-    if detail["type"] == "json_invalid":
-        return "hold text that is not valid Unicode; send plain text"
-    return text
+    return f"{name}: {text}{'; ' + advice if advice else ''}"
 
 
 def _advice(model: type[BaseModel], field: str) -> str:
     info = model.model_fields.get(field)
     if info is None:
-        known = ", ".join(model.model_fields)
-        return f"the arguments are: {known}"
+        return f"the arguments are: {', '.join(model.model_fields)}"
     return "; ".join(item.text for item in info.metadata if isinstance(item, Advice))
 
 
-def _what_is_wrong(model: type[BaseModel], detail: ErrorDetails) -> str:
-    kind, given, context = detail["type"], detail["input"], detail.get("ctx", {})
-    if kind == "missing":
-        return "is required"
-    if kind == "extra_forbidden":
-        return "is not an argument of this operation, leave it out"
+def _what_is_wrong(detail: ErrorDetails) -> str:
+    kind, given = detail["type"], cast(object, detail["input"])
+    text = detail["msg"].removeprefix("Value error, ")
     if kind == "string_type":
-        return f"must be a string in quotes, not {_JSON_NAMES.get(type(given), 'something else')}"
-    if (
-        kind in {"string_too_short", "string_pattern_mismatch"}
-        and isinstance(given, str)
-        and not given.strip()
-    ):
-        return "must not be blank"
-    if kind == "string_pattern_mismatch":
-        return "does not have the right form"
-    if kind == "string_too_long" and isinstance(given, str):
-        return f"is {len(given):,} characters long, the limit is {context['max_length']:,}"
-    return detail["msg"].removeprefix("Value error, ")
+        text = f"must be a string in quotes, not {_JSON_NAMES.get(type(given), 'something else')}"
+    elif kind in {"string_too_short", "string_pattern_mismatch"} and isinstance(given, str):
+        text = "does not have the right form" if given.strip() else "must not be blank"
+    elif kind == "string_too_long" and isinstance(given, str):
+        limit: int = detail.get("ctx", {})["max_length"]
+        text = f"is {len(given):,} characters long, the limit is {limit:,}"
+    elif kind in _PLAIN:
+        text = _PLAIN[kind]
+    return text
+
+
+_PLAIN: Final[Mapping[str, str]] = {
+    "missing": "is required",
+    "extra_forbidden": "is not an argument of this operation, leave it out",
+    "json_invalid": "hold text that is not valid Unicode; send plain text",
+}

@@ -1,7 +1,7 @@
 """Takes credential values out of anything a dispatch hands back.
 
-A provider or an author may echo a token by accident: in an error, a message, an output. What leaves a dispatch is
-stored for good, so it is searched for the credentials that were read.
+A provider or an author may echo a token by accident: in an error, a message, an output. What leaves a
+dispatch is stored for good, so it is searched for the credentials that were read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pydantic import BaseModel
 MASK: Final = "[redacted]"
 
 _SHORTEST: Final = 8
-"""A shorter credential would be found in ordinary text; the credential fields' patterns rule such values out."""
+"""A shorter value would be found in ordinary text."""
 
 Value = TypeVar("Value")
 
@@ -28,9 +28,7 @@ Value = TypeVar("Value")
 def redact(value: Value, secrets: Iterable[Secret]) -> Value:
     """The same JSON-like value, with every credential in its strings masked."""
     known = [secret.reveal() for secret in secrets]
-    return cast(
-        Value, _redact(value, sorted((v for v in known if len(v) >= _SHORTEST), key=len, reverse=True))
-    )
+    return cast(Value, _redact(value, sorted((v for v in known if len(v) >= _SHORTEST), key=len, reverse=True)))
 
 
 def _redact(value: Any, known: list[str]) -> Any:
@@ -86,7 +84,5 @@ def redact_reconciliation(found: Reconciliation, secrets: Iterable[Secret]) -> R
     """The reconciliation without credentials."""
     known = tuple(secrets)
     if isinstance(found, FoundSent):
-        return replace(
-            found, output=redact_output(found.output, known), receipt=redact_receipt(found.receipt, known)
-        )
+        return replace(found, output=redact_output(found.output, known), receipt=redact_receipt(found.receipt, known))
     return replace(found, message=redact(found.message, known))

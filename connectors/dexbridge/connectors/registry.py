@@ -35,9 +35,7 @@ def _load(point: EntryPoint) -> ConnectorDefinition:
             "repair or uninstall that package."
         ) from error
     if not isinstance(loaded, ConnectorDefinition):
-        raise InvalidConnector(
-            f"{_origin(point)} must name a ConnectorDefinition, not a {type(loaded).__name__}."
-        )
+        raise InvalidConnector(f"{_origin(point)} must name a ConnectorDefinition, not a {type(loaded).__name__}.")
     if loaded.connector_id != point.name:
         raise InvalidConnector(
             f"{_origin(point)} holds the Connector {loaded.connector_id!r}; give the entry point that name."
@@ -49,9 +47,7 @@ def _entry_points() -> dict[str, EntryPoint]:
     found: dict[str, EntryPoint] = {}
     for point in entry_points(group=ENTRY_POINT_GROUP):
         if point.name in _BUILT_IN:
-            raise InvalidConnector(
-                f"{_origin(point)} has the name of a built-in Connector; it needs another ID."
-            )
+            raise InvalidConnector(f"{_origin(point)} has the name of a built-in Connector; it needs another ID.")
         if point.name in found:
             raise InvalidConnector(
                 f"{_origin(point)} and {_origin(found[point.name])} claim the same Connector ID; uninstall one."

@@ -23,9 +23,7 @@ def render_for_model(operation: Operation, attempt: Attempt, *, limit: int = MOD
         outcome = operation.outcome_of(attempt.branch)
         if outcome is BranchOutcome.SUCCEEDED and attempt.output is not None:
             return _bounded_json(attempt.output.model_dump(mode="json", exclude_none=True), limit)
-        advice = (
-            attempt.failure.message if attempt.failure else _branch_description(operation, attempt.branch)
-        )
+        advice = attempt.failure.message if attempt.failure else _branch_description(operation, attempt.branch)
         if outcome is BranchOutcome.FAILED:
             return _cut(f"{operation.title} failed ({attempt.branch}): {advice}", limit)
         return _cut(_unknown(operation, advice), limit)
@@ -36,8 +34,8 @@ def render_for_model(operation: Operation, attempt: Attempt, *, limit: int = MOD
 
 def _unknown(operation: Operation, advice: str) -> str:
     return (
-        f"{operation.title}: the outcome is unknown. {advice} It may have been carried out: do not repeat it, "
-        "tell the user that it has to be checked."
+        f"{operation.title}: the outcome is unknown. {advice} It may have been carried out: do not repeat "
+        "it, tell the user that it has to be checked."
     )
 
 

@@ -1,0 +1,34 @@
+"""The wait a provider asks for in a Retry-After header."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+LONGEST_DELAY: Final = timedelta(hours=1)
+"""No wait beyond this is taken from a provider ("Retry-After", dex-contract.md)."""
+
+_SECONDS: Final = re.compile(r"[0-9]{1,9}")
+
+
+def parse_retry_after(value: str | None, *, now: datetime | None = None) -> timedelta | None:
+    """The wait in a Retry-After value: seconds or an HTTP date, at most one hour.
+
+    None for an absent, malformed, zero or past value: the operation's own policy applies.
+    """
+    if value is None:
+        return None
+    text = value.strip()
+    if _SECONDS.fullmatch(text):
+        delay = timedelta(seconds=int(text))
+    else:
+        try:
+            until = parsedate_to_datetime(text)
+        except (ValueError, TypeError, IndexError, OverflowError):
+            return None
+        if until.utcoffset() is None:
+            until = until.replace(tzinfo=UTC)
+        delay = until - (now or datetime.now(UTC))
+    return min(delay, LONGEST_DELAY) if delay > timedelta(0) else None

@@ -1,0 +1,104 @@
+"""What a Slack connection can be set to, and the credentials it can hold."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlsplit
+
+from dexbridge.connectors.definition import CredentialField
+from dexbridge.connectors.http_pool import LOOPBACK_HOSTS, MAX_BODY_BYTES
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+DEFAULT_TEXT_LIMIT: Final = 4_000
+LARGEST_TEXT_LIMIT: Final = 40_000
+
+
+class SlackConfiguration(BaseModel):
+    """The `configuration` of a Slack connection. Its errors never echo a value."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, hide_input_in_errors=True, populate_by_name=False
+    )
+
+    endpoint: str = Field(
+        default="https://slack.com/api",
+        description="Where Slack's Web API is; https, or http on this machine only.",
+    )
+    max_response_bytes: int = Field(
+        default=MAX_BODY_BYTES,
+        alias="maxResponseBytes",
+        ge=1,
+        le=16 * MAX_BODY_BYTES,
+        description="The largest answer that is read, in bytes.",
+    )
+    max_message_characters: int = Field(
+        default=DEFAULT_TEXT_LIMIT,
+        alias="maxMessageCharacters",
+        ge=1,
+        le=LARGEST_TEXT_LIMIT,
+        description="The longest text that is sent, in characters.",
+    )
+
+    @field_validator("endpoint")
+    @classmethod
+    def _check_endpoint(cls, value: str) -> str:
+        try:
+            parts = urlsplit(value)
+            host, _ = parts.hostname, parts.port
+        except ValueError:
+            raise ValueError("must be an absolute URL, such as https://slack.com/api") from None
+        if parts.scheme not in {"http", "https"} or not host or any(c.isspace() for c in value):
+            raise ValueError("must be an absolute URL, such as https://slack.com/api")
+        if parts.username is not None or parts.password is not None or "?" in value or "#" in value:
+            raise ValueError("must not hold user info, a query or a fragment")
+        if parts.scheme == "http" and host not in LOOPBACK_HOSTS:
+            raise ValueError("must be https; http is accepted on 127.0.0.1, ::1 and localhost only")
+        return value.rstrip("/")
+
+
+_APPS: Final = "at api.slack.com/apps, choose the app"
+
+SLACK_CREDENTIALS: Final = (
+    CredentialField(
+        "bot_token",
+        "Bot token",
+        r"(xoxe\.)?xoxb-[A-Za-z0-9.-]+",
+        f'a bot token starts with "xoxb-"; {_APPS}, then "OAuth & Permissions"',
+    ),
+    CredentialField(
+        "user_token",
+        "User token",
+        r"(xoxe\.)?xoxp-[A-Za-z0-9.-]+",
+        f'a user token starts with "xoxp-"; {_APPS}, then "OAuth & Permissions"',
+    ),
+    CredentialField(
+        "app_token",
+        "App-level token",
+        r"xapp-[A-Za-z0-9.-]+",
+        f'an app-level token starts with "xapp-"; {_APPS}, then "Basic Information"',
+    ),
+    CredentialField(
+        "oauth_client_id",
+        "OAuth client ID",
+        r"[0-9]+\.[0-9]+",
+        f'two numbers with a dot between; {_APPS}, then "Basic Information"',
+    ),
+    CredentialField(
+        "oauth_client_secret",
+        "OAuth client secret",
+        None,
+        f'{_APPS}, then "Basic Information"',
+    ),
+    CredentialField(
+        "bot_refresh_token",
+        "Bot refresh token",
+        r"xoxe-[A-Za-z0-9.-]+",
+        'a refresh token starts with "xoxe-"; Slack gives it with a rotating bot token',
+    ),
+    CredentialField(
+        "user_refresh_token",
+        "User refresh token",
+        r"xoxe-[A-Za-z0-9.-]+",
+        'a refresh token starts with "xoxe-"; Slack gives it with a rotating user token',
+    ),
+)

@@ -1,0 +1,150 @@
+"""slack.Connection: one Slack workspace account, and its operations."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+
+from dexbridge.connectors.bound_operation import SETTLING_TIME, BoundOperation, bind_operation
+from dexbridge.connectors.errors import ConnectorError
+from dexbridge.connectors.http_pool import HTTP_TIMEOUT
+from dexbridge.connectors.project import ConnectionProject, ConnectionReference, ProjectConnection
+from dexbridge.connectors.slack.configuration import SlackConfiguration
+from dexbridge.connectors.slack.models import (
+    GetThreadReplyInput,
+    ListThreadMessagesInput,
+    PostChannelMessageInput,
+    PostThreadReplyInput,
+    with_text_limit,
+)
+from dexbridge.connectors.slack.operations import (
+    GET_THREAD_REPLY,
+    LIST_THREAD_MESSAGES,
+    POST_CHANNEL_MESSAGE,
+    POST_THREAD_REPLY,
+)
+from dexbridge.connectors.slack.posting import post
+from dexbridge.connectors.slack.reading import get_thread_reply, list_thread_messages
+from dexbridge.connectors.slack.reconciling import reconcile
+from dexbridge.connectors.slack.web_api import WebApi
+from pydantic import ValidationError
+
+
+class InvalidSlackConfiguration(ConnectorError, ValueError):
+    """A Slack connection's configuration has faults; the message names the fields, never their values."""
+
+
+class Connection:
+    """Slack as one account sees it. Take it from a project with `new_project_connection`.
+
+    Args:
+        connection: the project's connection; credentials are read from it at each call.
+        http_timeout: of one HTTP request, connecting included.
+        settling_time: how long after a request's end Slack may still need to show its message to a reader.
+
+    Raises:
+        InvalidSlackConfiguration: the configuration has faults.
+    """
+
+    def __init__(
+        self,
+        connection: ProjectConnection,
+        *,
+        http_timeout: timedelta = HTTP_TIMEOUT,
+        settling_time: timedelta = SETTLING_TIME,
+    ) -> None:
+        self._connection = connection
+        self._configuration = slack_configuration(connection)
+        self._settling_time = settling_time
+        self._api = WebApi(
+            self._configuration.endpoint,
+            max_response_bytes=self._configuration.max_response_bytes,
+            timeout=http_timeout,
+        )
+        connection.on_close(self.close)
+
+    @property
+    def reference(self) -> ConnectionReference:
+        """Which connection this is."""
+        return self._connection.reference
+
+    def __repr__(self) -> str:
+        return f"<slack.Connection {self.reference}>"
+
+    def list_thread_messages(self) -> BoundOperation:
+        """listThreadMessages: one page of a thread. Needs `user_token`."""
+        return bind_operation(
+            LIST_THREAD_MESSAGES,
+            self._connection,
+            ListThreadMessagesInput,
+            send=partial(list_thread_messages, self._api),
+        )
+
+    def get_thread_reply(self) -> BoundOperation:
+        """getThreadReply: one reply by its timestamp. Needs `user_token`."""
+        return bind_operation(
+            GET_THREAD_REPLY,
+            self._connection,
+            GetThreadReplyInput,
+            send=partial(get_thread_reply, self._api),
+        )
+
+    def post_channel_message(self) -> BoundOperation:
+        """postChannelMessage: a new message in a channel. Needs `bot_token`; `user_token` to reconcile."""
+        return bind_operation(
+            POST_CHANNEL_MESSAGE,
+            self._connection,
+            with_text_limit(PostChannelMessageInput, self._configuration.max_message_characters),
+            send=partial(post, self._api),
+            reconcile=partial(reconcile, self._api),
+            settling_time=self._settling_time,
+        )
+
+    def post_thread_reply(self) -> BoundOperation:
+        """postThreadReply: a reply in a thread. Needs `bot_token`; `user_token` to reconcile."""
+        return bind_operation(
+            POST_THREAD_REPLY,
+            self._connection,
+            with_text_limit(PostThreadReplyInput, self._configuration.max_message_characters),
+            send=partial(post, self._api),
+            reconcile=partial(reconcile, self._api),
+            settling_time=self._settling_time,
+        )
+
+    async def close(self) -> None:
+        """Closes the HTTP connections; the project does this too. A later call opens new ones."""
+        await self._api.close()
+
+
+def slack_configuration(connection: ProjectConnection) -> SlackConfiguration:
+    """The connection's configuration, checked.
+
+    Raises:
+        InvalidSlackConfiguration: names every field that is wrong, without its value.
+    """
+    try:
+        return SlackConfiguration.model_validate(dict(connection.configuration))
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_context=False, include_input=False)
+    faults = "; ".join(f"{'.'.join(map(str, d['loc']))}: {d['msg']}" for d in details)
+    raise InvalidSlackConfiguration(f"Connection {connection.reference} has a wrong configuration: {faults}.")
+
+
+def new_project_connection(
+    project: ConnectionProject,
+    connection_name: str,
+    *,
+    http_timeout: timedelta = HTTP_TIMEOUT,
+    settling_time: timedelta = SETTLING_TIME,
+) -> Connection:
+    """Takes the Slack connection of that name from a project. Closing the project closes it.
+
+    Raises:
+        UnknownConnection: the project has no Slack connection of that name.
+        InvalidSlackConfiguration: its configuration has faults.
+    """
+    return Connection(
+        project.connection("slack", connection_name),
+        http_timeout=http_timeout,
+        settling_time=settling_time,
+    )

@@ -1,0 +1,163 @@
+"""Input and output of Slack's operations."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+from dexbridge.connectors.input_schema import Advice, OperationInput, OperationOutput
+from dexbridge.connectors.slack.configuration import DEFAULT_TEXT_LIMIT
+from pydantic import Field, create_model, model_validator
+
+ChannelId: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^[CGD][A-Z0-9]{2,}$",
+        description="The channel's ID, such as C0123456789; not its #name.",
+    ),
+    Advice(
+        "give the channel's ID, such as C0123456789, not its #name: in Slack open the channel's details, "
+        "the ID is at the very bottom, or copy the channel's link, the ID is its last part"
+    ),
+]
+
+_TIMESTAMP_ADVICE = Advice(
+    'must be a string such as "1710000000.000100", copied digit by digit from the message; '
+    "as a number it would lose digits"
+)
+
+ThreadTimestamp: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^[0-9]{10,}\.[0-9]{6}$",
+        description='The timestamp of the thread\'s first message, as a string such as "1710000000.000100".',
+    ),
+    _TIMESTAMP_ADVICE,
+]
+
+ReplyTimestamp: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^[0-9]{10,}\.[0-9]{6}$",
+        description='The timestamp of the reply, as a string such as "1710000001.000200".',
+    ),
+    _TIMESTAMP_ADVICE,
+]
+
+
+def _text_rules(limit: int) -> Any:
+    return Field(
+        min_length=1,
+        max_length=limit,
+        pattern=r"\S",
+        description=(
+            f"The message, at most {limit} characters. It is shown as written: <, > and & stay characters, "
+            "so nobody is notified, unless mrkdwn is true."
+        ),
+    )
+
+
+def _text_advice(limit: int) -> Advice:
+    return Advice(f"write 1 to {limit:,} characters of text, and split a longer message into several")
+
+
+MessageText: TypeAlias = Annotated[str, _text_rules(DEFAULT_TEXT_LIMIT), _text_advice(DEFAULT_TEXT_LIMIT)]
+
+Mrkdwn: TypeAlias = Annotated[
+    bool,
+    Field(
+        description=(
+            "Send the text as Slack mrkdwn, unescaped: <@U...> and <!channel> then notify people, and "
+            "&, < and > that are meant as characters must be written as &amp;, &lt; and &gt;."
+        )
+    ),
+]
+
+UnfurlLinks: TypeAlias = Annotated[bool, Field(description="Show previews of the links in the message.")]
+
+
+class PostChannelMessageInput(OperationInput):
+    """Arguments of postChannelMessage."""
+
+    channel_id: ChannelId
+    text: MessageText
+    mrkdwn: Mrkdwn = False
+    unfurl_links: UnfurlLinks = False
+
+
+class PostThreadReplyInput(OperationInput):
+    """Arguments of postThreadReply."""
+
+    channel_id: ChannelId
+    thread_timestamp: ThreadTimestamp
+    text: MessageText
+    mrkdwn: Mrkdwn = False
+    unfurl_links: UnfurlLinks = False
+
+
+PostInput = TypeVar("PostInput", PostChannelMessageInput, PostThreadReplyInput)
+
+
+def with_text_limit(model: type[PostInput], limit: int) -> type[PostInput]:
+    """The input model with a connection's own limit on the text, in its check and in its schema."""
+    if limit == DEFAULT_TEXT_LIMIT:
+        return model
+    text = Annotated[str, _text_rules(limit), _text_advice(limit)]
+    return create_model(model.__name__, __base__=model, text=(text, ...))
+
+
+class ListThreadMessagesInput(OperationInput):
+    """Arguments of listThreadMessages."""
+
+    channel_id: ChannelId
+    thread_timestamp: ThreadTimestamp
+    cursor: Annotated[
+        str | None,
+        Field(min_length=1, max_length=1_000, description="next_cursor of the page before; leave out at first."),
+    ] = None
+    page_size: Annotated[int, Field(ge=1, le=15, description="Messages per page, 1 to 15.")] = 15
+
+
+class GetThreadReplyInput(OperationInput):
+    """Arguments of getThreadReply."""
+
+    channel_id: ChannelId
+    thread_timestamp: ThreadTimestamp
+    reply_timestamp: ReplyTimestamp
+
+    @model_validator(mode="after")
+    def _check_reply(self) -> GetThreadReplyInput:
+        if self.reply_timestamp == self.thread_timestamp:
+            raise ValueError(
+                "reply_timestamp: must differ from thread_timestamp; give the reply's own timestamp, as "
+                "slack_list_thread_messages shows it"
+            )
+        return self
+
+
+class SlackMessage(OperationOutput):
+    """One message. `text` is as Slack keeps it: `&lt;` stands for `<`, `<@U...>` for a mention."""
+
+    channel_id: str
+    timestamp: str
+    thread_timestamp: str | None = None
+    user_id: str | None = None
+    text: str
+
+
+class PostedMessage(OperationOutput):
+    """Output of both post operations."""
+
+    message: SlackMessage
+
+
+class ThreadReply(OperationOutput):
+    """Output of getThreadReply."""
+
+    message: SlackMessage
+
+
+class ThreadMessages(OperationOutput):
+    """Output of listThreadMessages: one page, oldest first."""
+
+    messages: tuple[SlackMessage, ...]
+    next_cursor: str | None = None

@@ -1,0 +1,96 @@
+"""How Slack's two Queries read."""
+
+from __future__ import annotations
+
+from dexbridge.connectors.attempt import Attempt
+from dexbridge.connectors.dispatch import Dispatch
+from dexbridge.connectors.failure import FailureKind
+from dexbridge.connectors.http_pool import Leave
+from dexbridge.connectors.slack.advice import advice_for
+from dexbridge.connectors.slack.answers import Proof, SlackAnswer
+from dexbridge.connectors.slack.messages import next_cursor, raw_messages, to_message
+from dexbridge.connectors.slack.models import (
+    GetThreadReplyInput,
+    ListThreadMessagesInput,
+    ThreadMessages,
+    ThreadReply,
+)
+from dexbridge.connectors.slack.web_api import WebApi
+
+AnyRead = Dispatch[ListThreadMessagesInput] | Dispatch[GetThreadReplyInput]
+
+_NO_SUCH = frozenset({"thread_not_found", "message_not_found"})
+
+
+async def list_thread_messages(api: WebApi, dispatch: Dispatch[ListThreadMessagesInput]) -> Attempt:
+    """Reads one page of a thread."""
+    given = dispatch.input
+    arguments = {"channel": given.channel_id, "ts": given.thread_timestamp, "limit": str(given.page_size)}
+    if given.cursor is not None:
+        arguments["cursor"] = given.cursor
+    answer = await _replies(api, dispatch, arguments)
+    if answer.proof is not Proof.DONE:
+        return _not_read(dispatch, answer)
+    messages = raw_messages(answer.payload)
+    if messages is None:
+        return _malformed(dispatch)
+    page = ThreadMessages(
+        messages=tuple(to_message(given.channel_id, raw) for raw in messages),
+        next_cursor=next_cursor(answer.payload),
+    )
+    return dispatch.took("read", page, dispatch.receipt(request_id=answer.request_id))
+
+
+async def get_thread_reply(api: WebApi, dispatch: Dispatch[GetThreadReplyInput]) -> Attempt:
+    """Reads one reply: the thread's window that begins and ends at its timestamp."""
+    given = dispatch.input
+    answer = await _replies(
+        api,
+        dispatch,
+        {
+            "channel": given.channel_id,
+            "ts": given.thread_timestamp,
+            "oldest": given.reply_timestamp,
+            "latest": given.reply_timestamp,
+            "inclusive": "true",
+            "limit": "2",  # Slack puts the thread's first message on every page
+        },
+    )
+    if answer.code in _NO_SUCH:
+        _, advice = advice_for(answer.code)
+        return dispatch.failed("notFound", FailureKind.NOT_FOUND, advice)
+    if answer.proof is not Proof.DONE:
+        return _not_read(dispatch, answer)
+    messages = raw_messages(answer.payload)
+    if messages is None:
+        return _malformed(dispatch)
+    for raw in messages:
+        if raw["ts"] == given.reply_timestamp and raw.get("thread_ts") == given.thread_timestamp:
+            reply = ThreadReply(message=to_message(given.channel_id, raw))
+            receipt = dispatch.receipt(given.reply_timestamp, request_id=answer.request_id)
+            return dispatch.took("found", reply, receipt)
+    return dispatch.failed(
+        "notFound",
+        FailureKind.NOT_FOUND,
+        "the thread has no reply with that timestamp; slack_list_thread_messages shows those it has.",
+    )
+
+
+async def _replies(api: WebApi, dispatch: AnyRead, arguments: dict[str, str]) -> SlackAnswer:
+    leave = Leave(dispatch.about_to_send, dispatch.call.ensure_dispatchable)
+    return await api.read(dispatch.credential("user_token"), leave, "conversations.replies", arguments)
+
+
+def _not_read(dispatch: AnyRead, answer: SlackAnswer) -> Attempt:
+    if answer.proof in {Proof.NOT_DONE_LIMITED, Proof.UNAVAILABLE}:
+        return dispatch.retry(answer.kind, answer.reason, answer.delay)
+    if answer.proof is Proof.NOT_DONE_REJECTED:
+        kind, advice = advice_for(answer.code)
+        return dispatch.failed("providerRejected", kind, advice)
+    return dispatch.failed("invalidResponse", answer.kind, answer.reason)
+
+
+def _malformed(dispatch: AnyRead) -> Attempt:
+    return dispatch.failed(
+        "invalidResponse", FailureKind.PROTOCOL, "Slack's answer does not hold the messages it should."
+    )
