@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -68,9 +68,8 @@ class WebApi:
             logger=_SDK_LOG,
             retry_handlers=[],  # the default handler sends again after a dropped connection
         )
-        api_call: Callable[..., Awaitable[object]] = client.api_call  # pyright: ignore[reportUnknownMemberType]
         with suppress(SlackApiError):  # it only repeats what the answer says
-            await api_call(method, **request)
+            await cast(Any, client).api_call(method, **request)
         if wire.answer is None:
             raise RuntimeError("slack_sdk returned without sending the request.")
         return wire.answer
