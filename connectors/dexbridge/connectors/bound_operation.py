@@ -190,7 +190,10 @@ class _Bound(Generic[In]):
         except Exception as error:  # noqa: BLE001  (an author's code may raise anything; the request's state decides)
             attempt = self._stopped(dispatch, error)
         else:
-            attempt = self._settled(dispatch, attempt)
+            try:
+                return redact_attempt(self._settled(dispatch, attempt), secrets.values())
+            except Exception as error:  # noqa: BLE001  (an attempt of the wrong types breaks its own check)
+                attempt = self._stopped(dispatch, error)
         return redact_attempt(attempt, secrets.values())
 
     def _stopped(self, dispatch: Dispatch[In], error: Exception) -> Attempt:
@@ -242,7 +245,7 @@ class _Bound(Generic[In]):
             return CannotTell(f"{self._operation.title} cannot tell afterwards whether it was carried out.")
         conclusive_from = ended_by + self._settling_time
         # Compared before the provider is read: what is read earlier may miss a request still under way.
-        is_conclusive = datetime.now(UTC) >= conclusive_from
+        early = datetime.now(UTC) < conclusive_from
         secrets: dict[str, Secret] = {}
         try:
             self._check_identity(call)
@@ -253,21 +256,26 @@ class _Bound(Generic[In]):
                 secrets.update(await self._read_credentials(names))
                 inquiry = Inquiry(self._operation, self.reference, call, given, secrets, key, opened_at, ended_by)
                 found = await self._reconcile(inquiry)
+            return redact_reconciliation(
+                self._concluded(call, found, conclusive_from if early else None), secrets.values()
+            )
         except (CredentialsUnavailable, InvalidInput, InvalidOperation) as error:
             return redact_reconciliation(CannotTell(str(error)), secrets.values())
         except (TimeoutError, NeverSent, NoAnswer):
             return CannotTell(f"{self._operation.connector_id} could not be asked: it did not answer.")
         except Exception as error:  # noqa: BLE001  (an author's code may raise anything)
             return CannotTell(self._logged(error, "while looking for the call"))
+
+    def _concluded(self, call: Call, found: Reconciliation, wait_until: datetime | None) -> Reconciliation:
         if isinstance(found, FoundSent):
-            found = self._checked_find(call, found)
-        if isinstance(found, FoundNotSent) and not is_conclusive:
-            found = CannotTell(
-                f"It is not there yet, and the request may still be under way until "
-                f"{conclusive_from.isoformat(timespec='seconds')}.",
-                retry_at=conclusive_from,
+            return self._checked_find(call, found)
+        if isinstance(found, FoundNotSent) and wait_until is not None:
+            return CannotTell(
+                "It is not there yet, and the request may still be under way until "
+                f"{wait_until.isoformat(timespec='seconds')}.",
+                retry_at=wait_until,
             )
-        return redact_reconciliation(found, secrets.values())
+        return found
 
     def _checked_find(self, call: Call, found: FoundSent) -> Reconciliation:
         branch = found.branch or self._operation.happy_branch
