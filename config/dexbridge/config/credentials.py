@@ -1,0 +1,260 @@
+"""The credentials of one record: their names, their shapes, and what a reference in TOML points at."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path as FilePath
+from typing import Final
+
+from dexbridge.config.codes import Code
+from dexbridge.config.envelope import Record
+from dexbridge.config.finding import Finding, Path, harmless, quoted
+from dexbridge.config.private_file import CREDENTIAL_FILE_LIMIT, FileFault, Identity, read_private_file
+from dexbridge.config.sealing import Sealed
+from dexbridge.config.shapes import is_list, is_object
+from dexbridge.connectors import ConnectorDefinition, CredentialField, Secret
+
+AUTH_METHOD_KEYS: Final = ("auth_method", "auth_methods")
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ONE_LINE: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
+_FILE_MODES: Final = frozenset({0o600, 0o400})
+_Refuse = Callable[[str, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where references are looked up.
+
+    Args:
+        environment: of the process that opened the project.
+        directory: a relative file name is taken from here.
+        references: whether a credential may be a reference; only TOML has them.
+    """
+
+    environment: Sealed[Mapping[str, str]]
+    directory: str
+    references: bool
+
+
+@dataclass(slots=True)
+class Resolved:
+    """The credentials of one record.
+
+    Args:
+        secrets: by name.
+        variables: what each environment variable that was read held.
+        files: the identity of each file that was read; None when it cannot prove that the file is unchanged.
+    """
+
+    secrets: dict[str, Secret]
+    variables: dict[str, Secret]
+    files: dict[str, Identity | None]
+
+
+@lru_cache(maxsize=256)
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text)
+
+
+@lru_cache(maxsize=64)
+def _fields(definition_fields: tuple[CredentialField, ...]) -> dict[str, CredentialField]:
+    return {field.name: field for field in definition_fields}
+
+
+def resolve_credentials(
+    record: Record, definition: ConnectorDefinition | None, source: Source, findings: list[Finding]
+) -> Resolved:
+    """Reads and checks every credential of a record; faults are added to `findings`.
+
+    A record of a Connector that is not installed has its values read, and their names taken as they are.
+    """
+    resolved = Resolved({}, {}, {})
+    credentials = record.credentials
+    if credentials is None:
+        return resolved
+    fields = _fields(definition.credentials) if definition is not None else None
+    path: Path = (*record.path, "credentials")
+    for name, value in credentials.items():
+        if name in AUTH_METHOD_KEYS:
+            _check_auth_method(name, value, record, findings)
+            continue
+        field = None
+        if fields is not None:
+            field = fields.get(name)
+            if field is None:
+                findings.append(_unknown(name, record, tuple(fields)))
+                continue
+        if type(value) is str:
+            text = value
+        else:
+            refuse = _refusal((*path, name), record, findings)
+            text = _follow(value, source, resolved, refuse)
+        if text is None:
+            continue
+        fault = _shape(text, field)
+        if fault is not None:
+            message, mend = fault
+            findings.append(
+                Finding(Code.CREDENTIAL_SHAPE, (*path, name), f"{_show(name)} {message}", mend, record.label)
+            )
+            continue
+        resolved.secrets[name] = Secret(text)
+    if fields is not None:
+        for field in fields.values():
+            if field.required and field.name not in credentials:
+                findings.append(_missing(field, record))
+    return resolved
+
+
+def _refusal(path: Path, record: Record, findings: list[Finding]) -> _Refuse:
+    name = _show(str(path[-1]))
+
+    def refuse(message: str, mend: str) -> None:
+        findings.append(Finding(Code.CREDENTIAL_REFERENCE, path, f"{name} {message}", mend, record.label))
+
+    return refuse
+
+
+def _show(name: str) -> str:
+    return name if harmless(name) else "A credential"
+
+
+def _shape(text: str, field: CredentialField | None) -> tuple[str, str] | None:
+    hint = _hint(field) if field is not None else "Copy it again."
+    if not text.strip():
+        return "is blank.", hint
+    if "\n" in text or "\r" in text:
+        return "holds a line break.", f"Write it on one line. {hint}"
+    if not _ONE_LINE.fullmatch(text):
+        return "starts or ends with a space, or holds a character that no credential has.", f"Copy it again. {hint}"
+    if field is not None and field.pattern is not None and not _pattern(field.pattern).fullmatch(text):
+        return "does not have the right form.", hint
+    return None
+
+
+def _hint(field: CredentialField) -> str:
+    return f"{field.hint[:1].upper()}{field.hint[1:].rstrip('.')}." if field.hint else "Copy it again."
+
+
+def _missing(field: CredentialField, record: Record) -> Finding:
+    return Finding(
+        Code.MISSING_CREDENTIAL,
+        (*record.path, "credentials"),
+        f"{record.label} has no {field.name}.",
+        f"Add it. {_hint(field)}",
+        record.label,
+    )
+
+
+def _unknown(name: str, record: Record, known: tuple[str, ...]) -> Finding:
+    near = difflib.get_close_matches(name.lower(), known, n=1)
+    mend = f"Write it as {near[0]}." if near else f"Remove it; known are {', '.join(known)}."
+    return Finding(
+        Code.UNKNOWN_CREDENTIAL,
+        (*record.path, "credentials", name),
+        f"The Connector {record.connector_id} has no credential {quoted(name)}.",
+        mend,
+        record.label,
+        at_key=True,
+    )
+
+
+def _check_auth_method(name: str, value: object, record: Record, findings: list[Finding]) -> None:
+    path = (*record.path, "credentials", name)
+    if name == "auth_methods" and record.credentials is not None and "auth_method" in record.credentials:
+        findings.append(
+            Finding(
+                Code.AUTH_METHOD,
+                path,
+                "auth_method and auth_methods are both there.",
+                "Keep auth_method for one way to sign in, auth_methods for several.",
+                record.label,
+                at_key=True,
+                related=((*record.path, "credentials", "auth_method"),),
+            )
+        )
+    elif name == "auth_method" and not (type(value) is str and value.strip()):
+        findings.append(
+            Finding(Code.AUTH_METHOD, path, "auth_method must be a text.", "Name one way to sign in.", record.label)
+        )
+    elif name == "auth_methods" and not (
+        is_list(value) and value and all(type(one) is str and one.strip() for one in value)
+    ):
+        findings.append(
+            Finding(
+                Code.AUTH_METHOD,
+                path,
+                "auth_methods must be a list of texts.",
+                "Name the ways to sign in.",
+                record.label,
+            )
+        )
+
+
+def _follow(value: object, source: Source, resolved: Resolved, refuse: _Refuse) -> str | None:
+    """What a reference points at; None after a fault was added."""
+    if not is_object(value):
+        refuse("must be a text.", "Write it in quotes.")
+        return None
+    if not source.references:
+        refuse("must be a text; JSON has no references.", "Write the file as TOML to use one.")
+        return None
+    if len(value) != 1 or not value.keys() <= {"env", "file"}:
+        refuse("is not a reference.", 'Write { env = "VARIABLE" } or { file = "path" }.')
+        return None
+    kind, target = next(iter(value.items()))
+    if type(target) is not str or not target.strip():
+        refuse("refers to nothing.", 'Write { env = "VARIABLE" } or { file = "path" }.')
+        return None
+    if kind == "env":
+        return _from_environment(target, source, resolved, refuse)
+    return _from_file(target, source, resolved, refuse)
+
+
+def _from_environment(target: str, source: Source, resolved: Resolved, refuse: _Refuse) -> str | None:
+    if not _VARIABLE.fullmatch(target):
+        refuse(
+            "refers to a name that no environment variable can have.", "Put the variable's name there, not its value."
+        )
+        return None
+    # The name is of our own file and may be shown unless someone put the value there.
+    shown = target if harmless(target) or target.replace("_", "").isupper() else "(not shown)"
+    text = source.environment.open().get(target)
+    if text is None or not text.strip():
+        state = "not set" if text is None else "blank"
+        refuse(f"refers to the environment variable {shown}, which is {state}.", f"Set {shown} before the start.")
+        return None
+    resolved.variables[target] = Secret(text)
+    return text
+
+
+def _from_file(target: str, source: Source, resolved: Resolved, refuse: _Refuse) -> str | None:
+    if target.startswith("~"):
+        refuse("refers to a file by ~, which is not expanded.", "Write the whole path, or one relative to this file.")
+        return None
+    path = str(FilePath(source.directory) / target)
+    read = read_private_file(path, limit=CREDENTIAL_FILE_LIMIT, modes=_FILE_MODES)
+    if isinstance(read, FileFault):
+        if not all(harmless(part) for part in FilePath(target).parts if part != "/"):
+            refuse(
+                "refers to a file that cannot be used.", "Check its path, its owner and its mode, which must be 0600."
+            )
+        elif read.code is Code.FILE_ABSENT:
+            refuse(f"refers to a file, and {read.message}", "Write the credential into it, with mode 0600.")
+        else:
+            refuse(f"refers to a file, and {read.message}", read.mend)
+        resolved.files[path] = None
+        return None
+    resolved.files[path] = read.identity if read.settled else None
+    try:
+        text = read.content.open().decode().removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError:
+        text = ""
+    if not text.strip():
+        refuse("refers to a file that is empty or not text.", "Write the credential into it, on one line.")
+        return None
+    return text

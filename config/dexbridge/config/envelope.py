@@ -1,0 +1,344 @@
+"""The schema of the file itself: top-level keys, connection records, trigger bindings.
+
+Rules: design/dex-contract.md, "The connection file". Unknown keys are refused at the top and kept in a record;
+a known key in other letter case is refused, because the original reader would take it for the known one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from dexbridge.config.codes import Code
+from dexbridge.config.finding import Finding, Path, harmless, quoted
+from dexbridge.config.shapes import is_list, is_object
+
+SCHEMA_VERSION: Final = "connectors.dex.dev/local-connections/v1alpha1"
+TOP_KEYS: Final = ("schemaVersion", "connections", "triggerBindings")
+NAME_KEYS: Final = ("connectorId", "modulePath", "moduleVersion", "provider", "connectionName")
+HAND_WRITTEN_NAME_KEYS: Final = ("connectorId", "connectionName")
+RECORD_KEYS: Final = (*NAME_KEYS, "configuration", "credentials", "credentialExpiresAt", "credentialStatus")
+BINDING_NAME_KEYS: Final = ("connectorId", "connectionName", "triggerName", "bindingName")
+REAUTHORIZATION_REQUIRED: Final = "reauthorization_required"
+
+_TOP_BY_LOWER: Final = {key.lower(): key for key in TOP_KEYS}
+_RECORD_BY_LOWER: Final = {key.lower(): key for key in RECORD_KEYS}
+_BINDING_BY_LOWER: Final = {key.lower(): key for key in (*BINDING_NAME_KEYS, "configuration")}
+_TOP: Final = frozenset(TOP_KEYS)
+_RECORD: Final = frozenset(RECORD_KEYS)
+_BINDING: Final = frozenset((*BINDING_NAME_KEYS, "configuration"))
+_CONNECTOR_ID: Final = re.compile(r"[a-z][a-z0-9-]{1,62}")
+_INSTANT: Final = re.compile(r"(\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2})(\.\d{1,6})?\d*([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Record:
+    """A connection record as far as it could be understood. It holds plaintext: it stays below `sealed`.
+
+    Args:
+        index: in `connections`.
+        path: of the record.
+        connector_id: empty when it is not usable.
+        connection_name: empty when it is not usable.
+        configuration: None when it is not an object.
+        credentials: None when it is not an object.
+        expires_at: aware; None when the credentials never expire.
+        reauthorization_required: the provider has to be asked again.
+        extra: members this version does not know.
+    """
+
+    index: int
+    path: Path
+    connector_id: str
+    connection_name: str
+    configuration: dict[str, Any] | None
+    credentials: dict[str, Any] | None
+    expires_at: datetime | None
+    reauthorization_required: bool
+    extra: dict[str, Any]
+
+    @property
+    def label(self) -> str:
+        """The connection by name for messages; parts that may not be shown are left out."""
+        return label(self.connector_id, self.connection_name)
+
+
+def label(connector_id: str, connection_name: str) -> str:
+    """`connector/name`, with a stand-in for a part that must not be shown."""
+    parts = (part if harmless(part) else "(not shown)" for part in (connector_id, connection_name))
+    return "/".join(parts)
+
+
+def check_top(document: object, findings: list[Finding], *, guessed: bool) -> list[object]:
+    """Checks everything outside of the records; returns the raw records."""
+    if not is_object(document):
+        findings.append(_wrong_type((), "The file", "an object with schemaVersion and connections"))
+        return []
+    for key in document.keys() - _TOP:
+        _check_key(key, (key,), _TOP_BY_LOWER, findings, None)
+        if key.lower() not in _TOP_BY_LOWER:
+            findings.append(
+                Finding(
+                    Code.UNKNOWN_KEY,
+                    (key,),
+                    f"The key {quoted(key)} is not known at the top of the file.",
+                    f"Remove it; known are {', '.join(TOP_KEYS)}.",
+                    at_key=True,
+                )
+            )
+    lowered = {key.lower() for key in document.keys() - _TOP}
+    version = document.get("schemaVersion")
+    if version is None and "schemaVersion" not in document:
+        if "schemaversion" not in lowered and not guessed:
+            findings.append(_missing((), "schemaVersion", f'Add: schemaVersion set to "{SCHEMA_VERSION}".'))
+    elif version != SCHEMA_VERSION:
+        findings.append(
+            Finding(
+                Code.SCHEMA_VERSION,
+                ("schemaVersion",),
+                "This schemaVersion is not one that is read here.",
+                f'It must be exactly "{SCHEMA_VERSION}".',
+            )
+        )
+    connections = document.get("connections")
+    if connections is None and "connections" not in document:
+        if "connections" not in lowered and not guessed:
+            findings.append(_missing((), "connections", "Add a list of connections; it may be empty."))
+        return []
+    if not is_list(connections):
+        findings.append(_wrong_type(("connections",), "connections", "a list of connections"))
+        return []
+    return connections
+
+
+def check_record(
+    index: int, raw: object, findings: list[Finding], *, names: tuple[str, ...], guessed: bool
+) -> Record | None:
+    """Checks one record's own members.
+
+    Args:
+        index: in `connections`.
+        raw: the decoded record.
+        findings: faults are added here.
+        names: the name members that must be there; the others may be left out.
+        guessed: something was left out of the file, so what is missing is not a fault.
+    """
+    path: Path = ("connections", index)
+    if not is_object(raw):
+        findings.append(_wrong_type(path, "A connection", "an object"))
+        return None
+    connector_id, connection_name = _usable(raw, "connectorId"), _usable(raw, "connectionName")
+    name = label(connector_id, connection_name) if connector_id and connection_name else None
+    extra_keys = raw.keys() - _RECORD
+    lowered: set[str] = set()
+    if extra_keys:
+        lowered = {key.lower() for key in extra_keys}
+        for key in extra_keys:
+            _check_key(key, (*path, key), _RECORD_BY_LOWER, findings, name)
+            # So that one wrong letter does not hide the faults of the rest.
+            if key.lower() == "connectorid" and "connectorId" not in raw:
+                connector_id = _usable(raw, key)
+    for key in NAME_KEYS:
+        value = raw.get(key)
+        if type(value) is str and value.strip():
+            continue
+        if key in raw:
+            findings.append(_bad_name((*path, key), key, value, name))
+        elif key in names and key.lower() not in lowered and not guessed:
+            findings.append(_missing(path, key, f'Add: {key}, a text such as "{_EXAMPLES[key]}".', name))
+    if connector_id and not _CONNECTOR_ID.fullmatch(connector_id):
+        findings.append(
+            Finding(
+                Code.BAD_VALUE,
+                (*path, "connectorId"),
+                "This connectorId is not an ID of a Connector.",
+                "Use lower case letters, digits and hyphens, as in slack.",
+                name,
+            )
+        )
+        connector_id = ""
+    parts: list[dict[str, Any] | None] = []
+    for key in ("configuration", "credentials"):
+        value = raw.get(key)
+        if is_object(value):
+            parts.append(value)
+            continue
+        parts.append(None)
+        if key in raw:
+            findings.append(_wrong_type((*path, key), key, "an object", name))
+        elif key.lower() not in lowered and not guessed:
+            findings.append(_missing(path, key, f"Add an empty one: {key} = {{}} (in JSON: {{}}).", name))
+    return Record(
+        index,
+        path,
+        connector_id,
+        connection_name,
+        parts[0],
+        parts[1],
+        _expiry(raw.get("credentialExpiresAt"), (*path, "credentialExpiresAt"), findings, name),
+        _status(raw.get("credentialStatus"), (*path, "credentialStatus"), findings, name),
+        {key: raw[key] for key in extra_keys} if extra_keys else _NO_EXTRA,
+    )
+
+
+_NO_EXTRA: Final[dict[str, Any]] = {}
+_EXAMPLES: Final = {
+    "connectorId": "slack",
+    "modulePath": "example.com/connectors/slack",
+    "moduleVersion": "v0.21.0",
+    "provider": "slack",
+    "connectionName": "support-slack",
+}
+
+
+def _usable(raw: dict[str, Any], key: str) -> str:
+    value = raw.get(key)
+    return value if type(value) is str and value.strip() else ""
+
+
+def _bad_name(path: Path, key: str, value: object, name: str | None) -> Finding:
+    if type(value) is str:
+        return Finding(
+            Code.BLANK_VALUE, path, f"{key} is blank.", f'Write a text such as "{_EXAMPLES.get(key, "main")}".', name
+        )
+    return _wrong_type(path, key, "a text", name)
+
+
+def _expiry(value: object, path: Path, findings: list[Finding], name: str | None) -> datetime | None:
+    if value is None:
+        return None
+    moment: datetime | None = None
+    if isinstance(value, datetime):
+        moment = value
+    elif isinstance(value, str) and (match := _INSTANT.fullmatch(value)):
+        try:
+            moment = datetime.fromisoformat(match[1] + (match[2] or "") + match[3].upper().replace("Z", "+00:00"))
+        except ValueError:
+            moment = None
+    try:
+        if moment is not None and moment.tzinfo is not None:
+            return moment.astimezone(UTC)
+    except OverflowError:
+        pass
+    findings.append(
+        Finding(
+            Code.BAD_VALUE,
+            path,
+            "credentialExpiresAt is not a time with a zone.",
+            'Write it as "2026-12-31T00:00:00Z", or leave it out if the credentials never expire.',
+            name,
+        )
+    )
+    return None
+
+
+def _status(value: object, path: Path, findings: list[Finding], name: str | None) -> bool:
+    if value is not None and type(value) is not str:
+        findings.append(_wrong_type(path, "credentialStatus", f'empty or "{REAUTHORIZATION_REQUIRED}"', name))
+    return value == REAUTHORIZATION_REQUIRED
+
+
+def _check_key(key: str, path: Path, known: dict[str, str], findings: list[Finding], name: str | None) -> None:
+    right = known.get(key.lower())
+    if right is not None:
+        findings.append(
+            Finding(
+                Code.KEY_CASE,
+                path,
+                f"The key {quoted(key)} has the wrong letter case.",
+                f"Write it as {right}.",
+                name,
+                at_key=True,
+            )
+        )
+
+
+def _missing(path: Path, key: str, mend: str, name: str | None = None) -> Finding:
+    return Finding(Code.MISSING_KEY, path, f"{key} is missing.", mend, name)
+
+
+def _wrong_type(path: Path, what: str, right: str, name: str | None = None) -> Finding:
+    return Finding(Code.WRONG_TYPE, path, f"{what} must be {right}.", "Change it.", name)
+
+
+def check_unique(records: list[Record], findings: list[Finding]) -> None:
+    """Refuses a second record with the same Connector and name; both places are named."""
+    first: dict[tuple[str, str], Record] = {}
+    for record in records:
+        if not (record.connector_id and record.connection_name):
+            continue
+        known = first.setdefault((record.connector_id, record.connection_name), record)
+        if known is not record:
+            findings.append(
+                Finding(
+                    Code.DUPLICATE_CONNECTION,
+                    (*record.path, "connectionName"),
+                    f"There are two connections {record.label}.",
+                    "Give one of them another connectionName, or remove it.",
+                    record.label,
+                    related=((*known.path, "connectionName"),),
+                )
+            )
+
+
+def check_bindings(document: object, records: list[Record], findings: list[Finding], *, guessed: bool) -> None:
+    """Checks trigger bindings: four names each, of a connection in this file, no two alike."""
+    bindings = document.get("triggerBindings") if is_object(document) else None
+    if bindings is None:
+        return
+    if not is_list(bindings):
+        findings.append(_wrong_type(("triggerBindings",), "triggerBindings", "a list"))
+        return
+    known = {(record.connector_id, record.connection_name) for record in records}
+    first: dict[tuple[str, ...], Path] = {}
+    for index, raw in enumerate(bindings):
+        path: Path = ("triggerBindings", index)
+        names = _check_binding(raw, path, findings, guessed=guessed)
+        if names is None:
+            continue
+        name = label(names[0], names[1])
+        if names[:2] not in known:
+            findings.append(
+                Finding(
+                    Code.TRIGGER_CONNECTION,
+                    (*path, "connectionName"),
+                    f"This trigger binding is for {name}, which is not among the connections.",
+                    "Add that connection, or remove the binding.",
+                    name,
+                )
+            )
+        if first.setdefault(names, path) is not path:
+            findings.append(
+                Finding(
+                    Code.DUPLICATE_TRIGGER,
+                    (*path, "bindingName"),
+                    "This trigger binding is there twice.",
+                    "Remove one of the two.",
+                    name,
+                    related=((*first[names], "bindingName"),),
+                )
+            )
+
+
+def _check_binding(raw: object, path: Path, findings: list[Finding], *, guessed: bool) -> tuple[str, ...] | None:
+    if not is_object(raw):
+        findings.append(_wrong_type(path, "A trigger binding", "an object"))
+        return None
+    extra = raw.keys() - _BINDING
+    for key in extra:
+        _check_key(key, (*path, key), _BINDING_BY_LOWER, findings, None)
+    lowered = {key.lower() for key in extra}
+    names: list[str] = []
+    for key in BINDING_NAME_KEYS:
+        value = raw.get(key)
+        if type(value) is str and value.strip():
+            names.append(value)
+        elif key in raw:
+            findings.append(_bad_name((*path, key), key, value, None))
+        elif key.lower() not in lowered and not guessed:
+            findings.append(_missing(path, key, f"Add: {key}, a text."))
+    if "configuration" in raw and raw["configuration"] is not None and not is_object(raw["configuration"]):
+        findings.append(_wrong_type((*path, "configuration"), "configuration", "an object"))
+    return tuple(names) if len(names) == len(BINDING_NAME_KEYS) else None

@@ -1,0 +1,293 @@
+"""One look at a connection file: everything in it that can be used, and everything that is wrong with it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path as FilePath
+from typing import Any, Final
+
+from dexbridge.config.codes import Code, Severity
+from dexbridge.config.connector_check import check_configuration, not_installed
+from dexbridge.config.credentials import Resolved, Source, resolve_credentials
+from dexbridge.config.diagnostic import Diagnostic, Place
+from dexbridge.config.envelope import (
+    HAND_WRITTEN_NAME_KEYS,
+    NAME_KEYS,
+    Record,
+    check_bindings,
+    check_record,
+    check_top,
+    check_unique,
+)
+from dexbridge.config.finding import Finding, harmless
+from dexbridge.config.json_syntax import parse_json
+from dexbridge.config.private_file import (
+    CONNECTION_FILE_LIMIT,
+    FileFault,
+    Identity,
+    PrivateFile,
+    read_private_file,
+)
+from dexbridge.config.sealing import Sealed, sealed
+from dexbridge.config.shapes import is_list, is_object
+from dexbridge.config.syntax import Decoded, Parsed, decode
+from dexbridge.config.toml_syntax import parse_toml
+from dexbridge.connectors import ConnectionReference, ConnectorDefinition
+
+_MODES: Final = frozenset({0o600})
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of the connection file."""
+
+    parse: Callable[[str], Parsed]
+    spots: str
+    names: tuple[str, ...]
+    references: bool
+
+
+_FORMATS: Final[Mapping[str, Format]] = {
+    ".json": Format(parse_json, "json_spots", NAME_KEYS, references=False),
+    ".toml": Format(parse_toml, "toml_spots", HAND_WRITTEN_NAME_KEYS, references=True),
+}
+
+
+@dataclass(frozen=True)
+class InspectedConnection:
+    """A connection of a file, with its secrets wrapped."""
+
+    reference: ConnectionReference
+    index: int
+    configuration: dict[str, Any] = field(repr=False)
+    credentials: Resolved = field(repr=False)
+    expires_at: datetime | None
+    reauthorization_required: bool
+    extra: Sealed[dict[str, Any]] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What one look found.
+
+    Args:
+        path: of the file.
+        identity: of the file that was read; None when it could not be read or may be changing still.
+        connections: every connection that can be used, in file order.
+        diagnostics: every fault, in file order.
+    """
+
+    path: str
+    identity: Identity | None
+    connections: tuple[InspectedConnection, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics that refuse the file."""
+        return tuple(one for one in self.diagnostics if one.severity is Severity.ERROR)
+
+
+def inspect_file(
+    path: str,
+    environment: Sealed[Mapping[str, str]],
+    connectors: Mapping[str, ConnectorDefinition],
+    *,
+    only: ConnectionReference | None = None,
+) -> Inspection:
+    """Reads and checks a connection file.
+
+    Args:
+        path: absolute.
+        environment: for references.
+        connectors: the installed Connectors by ID.
+        only: check the file's form and this connection, and leave the others alone.
+    """
+    return sealed("reading the connection file", lambda: _inspect(path, environment, connectors, only))
+
+
+def _inspect(
+    path: str,
+    environment: Sealed[Mapping[str, str]],
+    connectors: Mapping[str, ConnectorDefinition],
+    only: ConnectionReference | None,
+) -> Inspection:
+    form = _FORMATS.get(FilePath(path).suffix.lower())
+    if form is None:
+        return _refused(path, Code.FILE_NAME, *_unknown_format(path))
+    read = read_private_file(path, limit=CONNECTION_FILE_LIMIT, modes=_MODES)
+    if isinstance(read, FileFault):
+        return _refused(path, read.code, read.message, read.mend)
+    data = read.content.open()
+    decoded = decode(data, form.parse)
+    source = Source(environment, str(FilePath(path).parent), form.references)
+    look = _Look(form, source, connectors)
+    if not decoded.broken:
+        look.at(decoded, only)
+    findings = [*(_with_command(finding, path) for finding in decoded.findings), *look.findings]
+    diagnostics: tuple[Diagnostic, ...] = ()
+    if findings or decoded.has_duplicates:
+        diagnostics = _diagnose(path, data, decoded, findings, look)
+    return Inspection(path, _settled(read), tuple(look.usable), diagnostics)
+
+
+def _settled(read: PrivateFile) -> Identity | None:
+    return read.identity if read.settled else None
+
+
+def _unknown_format(path: str) -> tuple[str, str]:
+    return (
+        f"{path} has a name that does not tell its format.",
+        "Name it with .json (as Dex Web writes it) or .toml (written by hand).",
+    )
+
+
+def _refused(path: str, code: Code, message: str, mend: str) -> Inspection:
+    diagnostic = Diagnostic(Severity.ERROR, code, path, Place(1, 1), "", None, message, mend)
+    return Inspection(path, None, (), (diagnostic,))
+
+
+def _with_command(finding: Finding, path: str) -> Finding:
+    name, new = shlex.quote(path), shlex.quote(path + ".new")
+    if finding.code is Code.FILE_EMPTY:
+        return replace(finding, message=f"{path} is empty.", mend=f"Run: dexbridge config init {name}")
+    if finding.code is Code.FILE_ENCODING and not finding.mend:
+        if "UTF-8" in finding.message:
+            mend = f"Run: (umask 077 && tail -c +4 {name} > {new} && mv {new} {name})"
+        else:
+            mend = f"Run: (umask 077 && iconv -f UTF-16 -t UTF-8 {name} > {new} && mv {new} {name})"
+        return replace(finding, message=finding.message.replace("The file", path), mend=mend)
+    return finding
+
+
+class _Look:
+    """Collects what the records of one document give."""
+
+    def __init__(self, form: Format, source: Source, connectors: Mapping[str, ConnectorDefinition]) -> None:
+        self.form = form
+        self.connectors = connectors
+        self._source = source
+        self._installed = tuple(connectors)
+        self._now = datetime.now(UTC)
+        self.findings: list[Finding] = []
+        self.records: list[Record] = []
+        self.usable: list[InspectedConnection] = []
+
+    def at(self, decoded: Decoded, only: ConnectionReference | None) -> None:
+        findings = self.findings
+        raw_records = check_top(decoded.value, findings, guessed=decoded.guessed)
+        for index, raw in enumerate(raw_records):
+            if only is not None and not _is(raw, only):
+                continue
+            record = check_record(index, raw, findings, names=self.form.names, guessed=decoded.guessed)
+            if record is not None:
+                self.records.append(record)
+                self._check(record)
+        check_unique(self.records, findings)
+        if only is None:
+            check_bindings(decoded.value, self.records, findings, guessed=decoded.guessed)
+
+    def _check(self, record: Record) -> None:
+        definition = None
+        if record.connector_id:
+            definition = self.connectors.get(record.connector_id)
+            if definition is None:
+                self.findings.append(not_installed(record, self._installed))
+        resolved = resolve_credentials(record, definition, self._source, self.findings)
+        if definition is not None:
+            check_configuration(record, definition, self.findings)
+        self._warn(record)
+        if record.connector_id and record.connection_name and record.configuration is not None:
+            self.usable.append(
+                InspectedConnection(
+                    ConnectionReference(record.connector_id, record.connection_name),
+                    record.index,
+                    record.configuration,
+                    resolved,
+                    record.expires_at,
+                    record.reauthorization_required,
+                    Sealed(record.extra),
+                )
+            )
+
+    def _warn(self, record: Record) -> None:
+        if record.reauthorization_required:
+            self.findings.append(
+                Finding(
+                    Code.REAUTHORIZATION_REQUIRED,
+                    (*record.path, "credentialStatus"),
+                    f"The credentials of {record.label} have to be authorized again; its calls are refused.",
+                    "Sign in to the provider again (in Dex Web, or with a new token) and clear credentialStatus.",
+                    record.label,
+                    severity=Severity.WARNING,
+                )
+            )
+        if record.expires_at is not None and record.expires_at <= self._now:
+            self.findings.append(
+                Finding(
+                    Code.CREDENTIALS_EXPIRED,
+                    (*record.path, "credentialExpiresAt"),
+                    f"The credentials of {record.label} expired at {record.expires_at.isoformat()}; "
+                    "its calls are refused.",
+                    "Put new credentials there, with their own credentialExpiresAt.",
+                    record.label,
+                    severity=Severity.WARNING,
+                )
+            )
+
+
+def _is(raw: object, reference: ConnectionReference) -> bool:
+    return (
+        is_object(raw)
+        and raw.get("connectorId") == reference.connector_id
+        and raw.get("connectionName") == reference.connection_name
+    )
+
+
+def _diagnose(path: str, data: bytes, decoded: Decoded, findings: list[Finding], look: _Look) -> tuple[Diagnostic, ...]:
+    # Only here: a good file needs no grammar.
+    from dexbridge.config import places  # noqa: PLC0415
+    from dexbridge.config.locating import diagnose  # noqa: PLC0415
+    from dexbridge.config.source_line import BASE_WORDS  # noqa: PLC0415
+
+    spots = places.json_spots if look.form.spots == "json_spots" else places.toml_spots
+    words = frozenset({*BASE_WORDS, *(word.lower() for word in BASE_WORDS), *_words(look.records, look.connectors)})
+    return diagnose(
+        path, data, decoded, findings, spots, words=words, secrets=frozenset(_secrets(decoded.value, look)) - words
+    )
+
+
+def _words(records: Iterable[Record], connectors: Mapping[str, ConnectorDefinition]) -> Iterator[str]:
+    for definition in connectors.values():
+        yield definition.connector_id
+        yield from (credential.name for credential in definition.credentials)
+        yield from (info.alias or name for name, info in definition.configuration.model_fields.items())
+    for record in records:
+        yield from (name for name in (record.connector_id, record.connection_name) if harmless(name))
+
+
+def _secrets(document: object, look: _Look) -> Iterator[str]:
+    for connection in look.usable:
+        yield from (secret.reveal() for secret in connection.credentials.secrets.values())
+        yield from (secret.reveal() for secret in connection.credentials.variables.values())
+    connections = document.get("connections") if is_object(document) else None
+    for raw in connections if is_list(connections) else ():
+        if is_object(raw):
+            credentials = raw.get("credentials")
+            # Members of a reference are names of variables and files, which messages have to tell.
+            yield from _texts(
+                [one for one in credentials.values() if isinstance(one, str)] if is_object(credentials) else credentials
+            )
+            yield from _texts(raw.get("configuration"))
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif is_object(value):
+        yield from (text for inner in value.values() for text in _texts(inner))
+    elif is_list(value):
+        yield from (text for inner in value for text in _texts(inner))

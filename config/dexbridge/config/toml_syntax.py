@@ -1,0 +1,107 @@
+"""TOML 1.0, by the standard library's parser."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Final
+
+from dexbridge.config.codes import Code
+from dexbridge.config.syntax import NESTING_LIMIT, NUMBER_LIMIT, Parsed, SyntaxFault
+
+_PLACE: Final = re.compile(r"\((?:at line (\d+), column (\d+)|at end of document)\)$")
+_SIMPLE_LINE: Final = re.compile(r"""[ \t]*[A-Za-z0-9_."'-]+[ \t]*=""")
+_LONG_NUMBER: Final = re.compile(rf"[0-9]{{{NUMBER_LIMIT}}}")
+# The parser takes quadratic time for a key of very many parts.
+_DOTTED: Final = re.compile(rf"(?:[A-Za-z0-9_-]++[ \t]*+\.[ \t]*+){{{NESTING_LIMIT}}}")
+_REST_UNCHECKED: Final = "What follows was not checked."
+_PROBLEMS: Final = (
+    ("Cannot overwrite a value", "This key is there twice.", "Keep one of the two.", Code.DUPLICATE_KEY),
+    ("Cannot declare", "This table is there twice.", "Keep one of the two.", Code.DUPLICATE_KEY),
+    ("Duplicate inline table key", "This key is there twice.", "Keep one of the two.", Code.DUPLICATE_KEY),
+    ("Cannot mutate immutable", "This table was closed before.", "Move the key into it.", Code.DUPLICATE_KEY),
+    ("Cannot redefine", "This table is there twice.", "Keep one of the two.", Code.DUPLICATE_KEY),
+    ("Unterminated string", "This string is not closed.", "Add the closing quote.", Code.SYNTAX),
+    (
+        "Illegal character",
+        "There is a control character or a line break where it may not be.",
+        "Close the string on its line.",
+        Code.SYNTAX,
+    ),
+    ("Unclosed", "A bracket is not closed.", "Add ] or }; an inline table stands on one line.", Code.SYNTAX),
+    ("Expected '='", "An = is expected after the key.", "Write: key = value.", Code.SYNTAX),
+    (
+        "Invalid value",
+        "A TOML value is expected here.",
+        'Text stands in quotes: key = "text".',
+        Code.SYNTAX,
+    ),
+    ("Invalid statement", "This is not a TOML line.", "Write: key = value, or [table].", Code.SYNTAX),
+    ("Expected ']", "This table header is not closed.", "Close it as it was opened: ] or ]].", Code.SYNTAX),
+    ("Expected newline", "Something follows the value.", "Start a new line after the value.", Code.SYNTAX),
+)
+
+
+def parse_toml(text: str) -> Parsed:
+    """Decodes TOML text."""
+    deep = _DOTTED.search(text)
+    if deep is not None:
+        return Parsed(fault=_nesting(deep.start()))
+    try:
+        return Parsed(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        return Parsed(fault=_fault(text, str(error)))
+    except RecursionError:
+        bracket = re.search(r"[\[{]{2,}", text)
+        return Parsed(fault=_nesting(bracket.start() if bracket else 0))
+    except ValueError:
+        number = _LONG_NUMBER.search(text)
+        return Parsed(
+            fault=SyntaxFault(
+                number.start() if number else 0,
+                "A number or a date here cannot be read.",
+                f"Write numbers of at most {NUMBER_LIMIT} digits and dates that exist. {_REST_UNCHECKED}",
+            )
+        )
+
+
+def _nesting(at: int) -> SyntaxFault:
+    return SyntaxFault(
+        at,
+        f"Values are nested more than {NESTING_LIMIT} deep here.",
+        "A connection file needs five levels; remove what does not belong in it.",
+        code=Code.NESTING,
+    )
+
+
+def _fault(text: str, problem: str) -> SyntaxFault:
+    at = _offset(text, problem)
+    message, mend, code = "This is not TOML.", "Compare with the example in docs/configuration.md.", Code.SYNTAX
+    for start, known_message, known_mend, known_code in _PROBLEMS:
+        if problem.startswith(start):
+            message, mend, code = known_message, known_mend, known_code
+            break
+    if problem.startswith("Illegal character") and text[at : at + 1] in "\r\n":
+        message, mend = "This string is not closed on its line.", "Add the closing quote."
+    start = text.rfind("\n", 0, at) + 1
+    end = text.find("\n", at)
+    end = len(text) if end < 0 else end
+    line = text[start:end]
+    if code is Code.DUPLICATE_KEY:
+        at = start + len(line) - len(line.lstrip())
+    # Only a line that is one whole `key = value` can be left out without changing what the others mean.
+    alone = _SIMPLE_LINE.match(line) and '"""' not in line and "'''" not in line and line.count("[") == line.count("]")
+    if not alone or line.count("{") != line.count("}"):
+        return SyntaxFault(at, message, f"{mend} {_REST_UNCHECKED}", code=code)
+    blank = " " * len(line.encode())
+    return SyntaxFault(at, message, mend, text[:start] + blank + text[end:], guessed=True, code=code)
+
+
+def _offset(text: str, problem: str) -> int:
+    place = _PLACE.search(problem)
+    if place is None or place[1] is None:
+        return len(text)
+    offset = 0
+    for _ in range(int(place[1]) - 1):
+        offset = text.index("\n", offset) + 1
+    return min(offset + int(place[2]) - 1, len(text))
