@@ -1,1 +1,60 @@
-"""dexbridge.sessions"""
+"""Durable agent sessions: state, Steps, interrupts, events, and the engines that run them."""
+
+from dexbridge.sessions.call import CallRecord, CallResult, PendingCall, ToolWish
+from dexbridge.sessions.client import AgentSessionClient
+from dexbridge.sessions.engine import SessionEngine, open_engine
+from dexbridge.sessions.errors import (
+    EngineAlreadyOpen,
+    InvalidRequest,
+    SegmentFailed,
+    SessionError,
+    UnknownSession,
+    UnsupportedEngine,
+    WorkerAlreadyRunning,
+)
+from dexbridge.sessions.event import EventKind, SessionEvent
+from dexbridge.sessions.flow import AgentSessionFlow, SessionLimits
+from dexbridge.sessions.interrupt import Interrupt
+from dexbridge.sessions.message import Message, Role, UserMessage
+from dexbridge.sessions.runner import AgentFrameworkRunner, Answered, CallLeaves, Conversation, SegmentEnd
+from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
+from dexbridge.sessions.state import SessionState, SessionStatus
+from dexbridge.sessions.step import StepExecution, StepType
+from dexbridge.sessions.transition import TranscriptEntry
+
+__all__ = [
+    "AgentFrameworkRunner",
+    "AgentSessionClient",
+    "AgentSessionFlow",
+    "Answered",
+    "CallLeaves",
+    "CallRecord",
+    "CallResult",
+    "Conversation",
+    "EngineAlreadyOpen",
+    "EventKind",
+    "Interrupt",
+    "InvalidRequest",
+    "Message",
+    "PendingCall",
+    "Role",
+    "SegmentEnd",
+    "SegmentFailed",
+    "SessionEngine",
+    "SessionError",
+    "SessionEvent",
+    "SessionLimits",
+    "SessionSnapshot",
+    "SessionState",
+    "SessionStatus",
+    "SessionSummary",
+    "StepExecution",
+    "StepType",
+    "ToolWish",
+    "TranscriptEntry",
+    "UnknownSession",
+    "UnsupportedEngine",
+    "UserMessage",
+    "WorkerAlreadyRunning",
+    "open_engine",
+]

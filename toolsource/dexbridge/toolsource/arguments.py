@@ -53,9 +53,10 @@ def _faults(errors: Iterator[ValidationError]) -> Iterator[str]:
                 yield f"{_join(where, missing)}: missing, it is required"
             case "additionalProperties":
                 known = cast("Mapping[str, Any]", error.schema).get("properties", {})
+                names = ", ".join(known) or "none"
                 for name in cast("Mapping[str, Any]", error.instance):
                     if name not in known:
-                        yield f"{_join(where, name)}: unknown argument, leave it out (known: {', '.join(known) or 'none'})"
+                        yield f"{_join(where, name)}: unknown argument, leave it out (known: {names})"
             case "type":
                 yield f"{where or 'arguments'}: {_type_fault(error)}"
             case _:

@@ -43,7 +43,9 @@ from dexbridge.toolsource.schema import prepare_input_schema
 __all__ = ["ConnectorTool", "connector_tool"]
 
 _MOST_ATTEMPTS = 3
-_UNKNOWN_ADVICE = "It is not known whether this call took effect. Do not repeat it; tell the user that it must be checked."
+_UNKNOWN_ADVICE = (
+    "It is not known whether this call took effect. Do not repeat it; tell the user that it must be checked."
+)
 
 
 @dataclass(frozen=True, slots=True)

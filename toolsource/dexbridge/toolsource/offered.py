@@ -40,8 +40,8 @@ class OfferedTools:
         for tool in offered:
             if (other := self._by_name.get(tool.name)) is not None:
                 raise InvalidToolDefinition(
-                    f"Two tools are called {tool.name!r}, {_origin(other)} and {_origin(tool)}: give one of them another "
-                    "name with name=…"
+                    f"Two tools are called {tool.name!r}, {_origin(other)} and {_origin(tool)}: give one "
+                    "of them another name with name=…"
                 )
             self._by_name[tool.name] = tool
         if unknown := sorted(set(policies) - set(self._by_name)):

@@ -30,8 +30,8 @@ def prepare_input_schema(tool_name: str, schema: Mapping[str, Any]) -> dict[str,
     for combinator in _COMBINATORS:
         if combinator in schema:
             raise InvalidToolDefinition(
-                f"The input schema of {tool_name!r} has {combinator!r} at its top level, which the Messages API refuses: "
-                "describe one object there and move the alternatives into a property."
+                f"The input schema of {tool_name!r} has {combinator!r} at its top level, which the Messages API "
+                "refuses: describe one object there and move the alternatives into a property."
             )
     try:
         Draft202012Validator.check_schema(dict(schema))
@@ -45,7 +45,7 @@ def prepare_input_schema(tool_name: str, schema: Mapping[str, Any]) -> dict[str,
     plain = cast("dict[str, Any]", inlined)
     if plain.get("type") != "object":
         raise InvalidToolDefinition(
-            f"The input schema of {tool_name!r} must have \"type\": \"object\" at its top level, not {plain.get('type')!r}."
+            f'The input schema of {tool_name!r} must have "type": "object" at its top level, not {plain.get("type")!r}.'
         )
     plain.setdefault("properties", {})
     for key in _DEFINITIONS:
@@ -64,7 +64,7 @@ def _inline(tool_name: str, node: Any, root: Mapping[str, Any], open_refs: tuple
         return {key: _inline(tool_name, value, root, open_refs) for key, value in members.items()}
     if reference in open_refs:
         raise InvalidToolDefinition(
-            f"The input schema of {tool_name!r} refers to itself by {reference!r}: a tool's input must have a finite depth."
+            f"The input schema of {tool_name!r} refers to itself by {reference!r}: give a tool's input a finite depth."
         )
     target = _resolve(tool_name, reference, root)
     beside = {key: value for key, value in members.items() if key != "$ref"}
@@ -75,11 +75,13 @@ def _resolve(tool_name: str, reference: str, root: Mapping[str, Any]) -> dict[st
     found: Any = root
     if not reference.startswith("#"):
         raise InvalidToolDefinition(
-            f"The input schema of {tool_name!r} refers to {reference!r}, outside itself: put that definition under $defs."
+            f"The input schema of {tool_name!r} refers to {reference!r}, outside itself: define it under $defs."
         )
     for part in reference.removeprefix("#").split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
         found = cast("Mapping[str, Any]", found).get(key) if isinstance(found, Mapping) else None
     if not isinstance(found, dict):
-        raise InvalidToolDefinition(f"The input schema of {tool_name!r} refers to {reference!r}, which it does not define.")
+        raise InvalidToolDefinition(
+            f"The input schema of {tool_name!r} refers to {reference!r}, which it does not define."
+        )
     return cast("dict[str, Any]", found)

@@ -1,0 +1,77 @@
+"""A tool call that left the agent's process, from the model's wish to the recorded result."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from dexbridge.sessions.persisted import Instant, Persisted
+from dexbridge.toolsource import OutcomeKind
+
+__all__ = ["CallRecord", "CallResult", "PendingCall", "ToolWish"]
+
+
+class ToolWish(Persisted):
+    """What the model asked for when the segment ended: one tool call, not yet checked."""
+
+    tool_use_id: str
+    tool: str
+    arguments: dict[str, Any]
+
+
+class PendingCall(Persisted):
+    """A checked call on its way through the Steps.
+
+    Attributes:
+        tool_use_id: The model's ID of the call; its result is bound to it.
+        tool: The tool's own name.
+        connection: `slack/support-slack`; `None` for a function of the application.
+        arguments: Validated and canonical; what is shown, approved and sent.
+        fingerprint: SHA-256 of the canonical arguments; an approval holds for it alone.
+        asked: Whether the call had to be approved by a person.
+    """
+
+    tool_use_id: str
+    tool: str
+    connection: str | None
+    arguments: dict[str, Any]
+    fingerprint: str
+    asked: bool
+
+
+class CallResult(Persisted):
+    """A recorded result the model has yet to get; bound to one tool-use ID."""
+
+    tool_use_id: str
+    tool: str
+    text: str
+    is_error: bool
+
+
+class CallRecord(Persisted):
+    """What became of a call, for people. Kept for good.
+
+    Attributes:
+        step_execution_id: The tool Step, or the Step that ended the call without one (a rejection).
+        call_id: Identity of the Connector call; `None` when no tool Step ran, and for functions of the application.
+        attempts: Requests that may have left.
+        receipt: The provider's proof.
+        settled_by: How an unknown outcome was settled later: by the provider, or by a person.
+    """
+
+    step_execution_id: str
+    tool_use_id: str
+    tool: str
+    connection: str | None
+    arguments: dict[str, Any]
+    fingerprint: str
+    turn: int
+    outcome: OutcomeKind
+    text: str
+    call_id: str | None = None
+    attempts: int = 0
+    receipt: dict[str, Any] | None = None
+    approved_by: str | None = None
+    started_at: Instant
+    ended_at: Instant
+    settled_by: Literal["provider", "person"] | None = None
+    note: str | None = None

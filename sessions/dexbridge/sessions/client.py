@@ -1,0 +1,106 @@
+"""What an application calls: start a session, talk to it, decide, read it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Sequence
+
+from dexbridge.sessions import requests
+from dexbridge.sessions.engine import SessionEngine
+from dexbridge.sessions.errors import InvalidRequest
+from dexbridge.sessions.event import SessionEvent
+from dexbridge.sessions.flow import SessionLimits
+from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
+from dexbridge.sessions.transition import Change, Transition
+
+__all__ = ["AgentSessionClient"]
+
+_SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,199}")
+
+
+class AgentSessionClient:
+    """The sessions of an engine.
+
+    Methods that ask something of a session return whether it accepted. They raise `InvalidRequest` for input that
+    could never be accepted and `UnknownSession` for an ID that is not there; either way nothing has changed.
+
+    Args:
+        engine: An entered engine, of this process's Worker or of a client (`run_steps=False`).
+        flow_type: Type of the sessions started here; may be left out when the engine has one flow.
+    """
+
+    def __init__(self, engine: SessionEngine, flow_type: str | None = None) -> None:
+        types = [flow.flow_type for flow in engine.flows]
+        if flow_type is None and len(types) == 1:
+            flow_type = types[0]
+        if flow_type is None or (types and flow_type not in types):
+            raise InvalidRequest(
+                f"flow_type must name one of the engine's flows ({', '.join(types) or 'none'}), not {flow_type!r}."
+            )
+        self._engine = engine
+        self._flow_type = flow_type
+        found = [flow.limits for flow in engine.flows if flow.flow_type == flow_type]
+        self._limits = found[0] if found else SessionLimits()
+
+    async def start_session(self, session_id: str) -> bool:
+        """Starts a session; `False` when the ID was ever used, since IDs are never reused.
+
+        Args:
+            session_id: 1 to 200 letters, digits and `._:/@-`; it is the Flow ID of every Call ID.
+        """
+        if not _SESSION_ID.fullmatch(session_id):
+            raise InvalidRequest(
+                f"The session ID {session_id[:60]!r} must be 1 to 200 letters, digits and ._:/@- and begin with a "
+                "letter or digit."
+            )
+        return await self._engine.start(requests.new_session(session_id, self._flow_type))
+
+    async def send_user_message(self, session_id: str, text: str, *, message_id: str | None = None) -> bool:
+        """Gives the session a message: it begins a turn, or waits until the turns before it are over.
+
+        Args:
+            session_id: The session.
+            text: Not blank, at most the flow's `message_characters`.
+            message_id: The caller's own ID of the message; made up when left out.
+        """
+        return await self._apply(session_id, requests.accept_message(self._limits, text, message_id))
+
+    async def resolve_interrupt(
+        self,
+        session_id: str,
+        interrupt_id: str,
+        *,
+        approved: bool,
+        rejection_message: str | None = None,
+        decided_by: str | None = None,
+    ) -> bool:
+        """Decides about the call that waits; `False` when no call waits under that ID, or no longer.
+
+        Args:
+            session_id: The session.
+            interrupt_id: As the snapshot shows it.
+            approved: Only `True` approves; only `False` rejects.
+            rejection_message: Reaches the model with a rejection; at most 4,000 characters.
+            decided_by: Who decided, for the record.
+        """
+        return await self._apply(
+            session_id,
+            requests.resolve_interrupt(
+                interrupt_id, approved=approved, rejection_message=rejection_message, decided_by=decided_by
+            ),
+        )
+
+    async def list_sessions(self, *, limit: int = 100, after: str | None = None) -> Sequence[SessionSummary]:
+        """Sessions in the order of their IDs; `after` is the last ID of the page before."""
+        return await self._engine.list_sessions(limit=limit, after=after)
+
+    async def get_snapshot(self, session_id: str) -> SessionSnapshot:
+        """What is true of the session now."""
+        return await self._engine.snapshot(session_id)
+
+    def read_events(self, session_id: str, *, after: int = 0, follow: bool = False) -> AsyncIterator[SessionEvent]:
+        """The session's events after a sequence number; with `follow` the iterator waits for more."""
+        return self._engine.events(session_id, after=after, follow=follow)
+
+    async def _apply(self, session_id: str, change: Change) -> bool:
+        return isinstance(await self._engine.change(session_id, change), Transition)

@@ -1,0 +1,81 @@
+"""The engine port: what runs Steps durably, and how one is opened."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from types import TracebackType
+from typing import Protocol, Self
+
+from dexbridge.sessions.errors import UnsupportedEngine
+from dexbridge.sessions.event import SessionEvent
+from dexbridge.sessions.flow import AgentSessionFlow
+from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
+from dexbridge.sessions.transition import Change, Refusal, Transition
+
+__all__ = ["DEFAULT_URL", "SessionEngine", "open_engine"]
+
+DEFAULT_URL = "sqlite:///.dexbridge/sessions.db"
+
+
+class SessionEngine(Protocol):
+    """Commits changes of sessions and runs the Steps that are due.
+
+    Every method is safe to call from several tasks. An engine is an async context manager: a Worker runs Steps
+    between entering and leaving it.
+    """
+
+    @property
+    def flows(self) -> Sequence[AgentSessionFlow]:
+        """The flows whose sessions it runs."""
+        ...
+
+    async def start(self, first: Transition) -> bool:
+        """Commits a new session; `False` when the ID was ever used."""
+        ...
+
+    async def change(self, session_id: str, change: Change) -> Transition | Refusal:
+        """Applies a change to the newest state and commits it; a leg it opens is run. Raises `UnknownSession`."""
+        ...
+
+    async def snapshot(self, session_id: str) -> SessionSnapshot:
+        """What is committed. Raises `UnknownSession`."""
+        ...
+
+    async def list_sessions(self, *, limit: int, after: str | None) -> Sequence[SessionSummary]:
+        """Sessions by ID, at most `limit`, those after the ID `after`."""
+        ...
+
+    def events(self, session_id: str, *, after: int, follow: bool) -> AsyncIterator[SessionEvent]:
+        """The log after sequence `after`; with `follow` it goes on as the session does. Raises `UnknownSession`."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def open_engine(
+    url: str | None = None, flows: Sequence[AgentSessionFlow] = (), *, run_steps: bool = True
+) -> SessionEngine:
+    """Returns the engine of a URL; enter it to start it.
+
+    Args:
+        url: `sqlite:///path` (default `sqlite:///.dexbridge/sessions.db`), `postgresql://…` or `dex://host:port`.
+        flows: The flows whose sessions this process runs or talks to.
+        run_steps: Whether this process is a Worker. A client in another process passes `False`.
+
+    Raises:
+        UnsupportedEngine: The URL's scheme is not known.
+        InvalidRequest: Two flows share a flow type.
+    """
+    url = DEFAULT_URL if url is None else url
+    scheme = url.partition(":")[0].partition("+")[0]
+    if scheme in ("sqlite", "postgresql"):
+        from dexbridge.sessions.engines.dbos import DbosEngine  # noqa: PLC0415 - the engine is an extra
+
+        return DbosEngine(url, flows, run_steps=run_steps)
+    raise UnsupportedEngine(
+        f"The engine URL has the scheme {scheme!r}: use sqlite:///path or postgresql://user@host/database."
+    )

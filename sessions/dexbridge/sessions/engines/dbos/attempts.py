@@ -1,0 +1,90 @@
+"""The attempt ledger in the database."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Engine, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from dexbridge.sessions.engines.dbos.database import reading, writing
+from dexbridge.sessions.engines.dbos.schema import attempts
+from dexbridge.sessions.ledger import Attempt, AttemptState
+from dexbridge.sessions.persisted import now
+
+__all__ = ["SqlAttemptLedger"]
+
+
+@dataclass(frozen=True, slots=True)
+class SqlAttemptLedger:
+    """The attempts of one session.
+
+    Attributes:
+        engine: The database.
+        session_id: The session.
+        owner: Token of this run, written into the rows it opens.
+    """
+
+    engine: Engine
+    session_id: str
+    owner: str
+
+    async def last(self, step_execution_id: str) -> Attempt | None:
+        return await asyncio.to_thread(self._last, step_execution_id)
+
+    async def open(self, step_execution_id: str, number: int, window: timedelta) -> Attempt | None:
+        return await asyncio.to_thread(self._open, step_execution_id, number, window)
+
+    async def close(self, attempt: Attempt, state: AttemptState, outcome: dict[str, Any] | None, at: datetime) -> None:
+        await asyncio.to_thread(self._close, attempt, state, outcome, at)
+
+    def _last(self, step_execution_id: str) -> Attempt | None:
+        query = (
+            select(attempts.c.attempt)
+            .where(attempts.c.session_id == self.session_id, attempts.c.step_execution_id == step_execution_id)
+            .order_by(attempts.c.number.desc())
+            .limit(1)
+        )
+        with reading(self.engine) as connection:
+            text = connection.execute(query).scalar_one_or_none()
+        return None if text is None else Attempt.model_validate_json(text)
+
+    def _open(self, step_execution_id: str, number: int, window: timedelta) -> Attempt | None:
+        opened = now()
+        attempt = Attempt(
+            step_execution_id=step_execution_id,
+            number=number,
+            owner=self.owner,
+            opened_at=opened,
+            dispatch_before=opened + window,
+        )
+        try:
+            with writing(self.engine) as connection:
+                connection.execute(
+                    insert(attempts).values(
+                        session_id=self.session_id,
+                        step_execution_id=step_execution_id,
+                        number=number,
+                        attempt=attempt.model_dump_json(),
+                    )
+                )
+        except IntegrityError:
+            return None
+        return attempt
+
+    def _close(self, attempt: Attempt, state: AttemptState, outcome: dict[str, Any] | None, at: datetime) -> None:
+        key = (
+            (attempts.c.session_id == self.session_id)
+            & (attempts.c.step_execution_id == attempt.step_execution_id)
+            & (attempts.c.number == attempt.number)
+        )
+        with writing(self.engine) as connection:
+            text = connection.execute(select(attempts.c.attempt).where(key).with_for_update()).scalar_one()
+            stored = Attempt.model_validate_json(text)
+            if stored.state is not AttemptState.OPEN:
+                return
+            closed = stored.model_copy(update={"state": state, "closed_at": at, "outcome": outcome})
+            connection.execute(update(attempts).where(key).values(attempt=closed.model_dump_json()))

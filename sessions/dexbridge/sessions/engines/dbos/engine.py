@@ -1,0 +1,299 @@
+"""The DBOS engine: embedded SQLite, or Postgres."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID
+from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
+
+from dexbridge.sessions.engines.dbos.attempts import SqlAttemptLedger
+from dexbridge.sessions.engines.dbos.database import open_database, sqlite_path
+from dexbridge.sessions.engines.dbos.leg import LEG_WORKFLOW, direct_id, queued_id, run_leg, serve
+from dexbridge.sessions.engines.dbos.store import Committed, SessionStore
+from dexbridge.sessions.errors import EngineAlreadyOpen, InvalidRequest, StepFenced, WorkerAlreadyRunning
+from dexbridge.sessions.event import SessionEvent
+from dexbridge.sessions.flow import AgentSessionFlow
+from dexbridge.sessions.persisted import now
+from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
+from dexbridge.sessions.state import SessionState, SessionStatus
+from dexbridge.sessions.step import StepType
+from dexbridge.sessions.steps import STEPS, StepContext, broken_step
+from dexbridge.sessions.transition import Change, Refusal, Transition
+
+__all__ = ["DbosEngine"]
+
+logger = logging.getLogger(__name__)
+
+_APPLICATION = "dexbridge"
+# Pinned: by default DBOS derives a version from the code, and work left by other code would stay pending for ever.
+_APPLICATION_VERSION = "dexbridge-1"
+_QUEUE = "dexbridge-legs"
+_QUEUE_POLLING_SECONDS = 0.5
+_EVENT_POLLING_SECONDS = 0.5
+_CLOSE_GRACE_SECONDS = 35.0
+
+T = TypeVar("T")
+
+_open_engines: list[DbosEngine] = []
+
+
+class DbosEngine:
+    """Runs sessions with DBOS. Made by `open_engine`; enter it once."""
+
+    def __init__(self, url: str, flows: Sequence[AgentSessionFlow], *, run_steps: bool) -> None:
+        self._url = url
+        self._flows = {flow.flow_type: flow for flow in flows}
+        if len(self._flows) != len(flows):
+            raise InvalidRequest("Two flows share a flow_type: give each its own.")
+        self._run_steps = run_steps
+        self._steps: dict[asyncio.Task[Any], StepType] = {}
+        self._closing = False
+
+    @property
+    def flows(self) -> Sequence[AgentSessionFlow]:
+        return tuple(self._flows.values())
+
+    async def __aenter__(self) -> Self:
+        if _open_engines:
+            raise EngineAlreadyOpen(
+                "This process has an engine open already: close it first, or give it all flows at once."
+            )
+        _open_engines.append(self)
+        try:
+            self._loop = asyncio.get_running_loop()
+            self._committed = asyncio.Condition()
+            self._lock = await asyncio.to_thread(self._take_worker_lock)
+            self._database = await asyncio.to_thread(open_database, self._url)
+            self._store = SessionStore(self._database, self._enqueue)
+            await asyncio.to_thread(self._store.create_tables)
+            await asyncio.to_thread(self._launch)
+        except BaseException:
+            _open_engines.remove(self)
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing = True
+        await self._stop_steps()
+        for flow in self._flows.values():
+            await flow.runner.close()
+        await asyncio.to_thread(self._destroy)
+        _open_engines.remove(self)
+
+    async def start(self, first: Transition) -> bool:
+        return await asyncio.to_thread(self._store.start, first)
+
+    async def change(self, session_id: str, change: Change) -> Transition | Refusal:
+        result = await self._commit(session_id, change)
+        if isinstance(result, Refusal):
+            return result
+        state = result.transition.state
+        if result.opened_leg and self._run_steps and state.flow_type in self._flows and not self._closing:
+            assert state.leg is not None
+            assert state.due is not None
+            with SetWorkflowID(direct_id(session_id, state.leg.number)):
+                await DBOS.start_workflow_async(run_leg, session_id, state.leg.number, state.due.id)
+        return result.transition
+
+    async def snapshot(self, session_id: str) -> SessionSnapshot:
+        return await asyncio.to_thread(self._store.snapshot, session_id)
+
+    async def list_sessions(self, *, limit: int, after: str | None) -> Sequence[SessionSummary]:
+        return await asyncio.to_thread(self._store.list_sessions, limit, after)
+
+    async def events(self, session_id: str, *, after: int, follow: bool) -> AsyncIterator[SessionEvent]:
+        while True:
+            found = await asyncio.to_thread(self._store.events, session_id, after)
+            for event in found:
+                after = event.sequence
+                yield event
+            if found:
+                continue
+            if not follow or self._closing:
+                return
+            # Woken by commits of this process; other processes' are seen at the next look.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_EVENT_POLLING_SECONDS), self._committed:
+                    await self._committed.wait()
+
+    async def claim(self, session_id: str, leg: int, workflow_id: str) -> int | None:
+        """See `LegRunner`."""
+        return await self._at_home(self._claim(session_id, leg, workflow_id))
+
+    async def run_step(self, session_id: str, leg: int, epoch: int, step_execution_id: str) -> str | None:
+        """See `LegRunner`."""
+        return await self._at_home(self._run_step(session_id, leg, epoch, step_execution_id))
+
+    async def _claim(self, session_id: str, leg: int, workflow_id: str) -> int | None:
+        def change(state: SessionState) -> Transition | Refusal:
+            if state.flow_type not in self._flows:
+                return Refusal("this process does not serve the session's flow")
+            if state.leg is None or state.leg.number != leg or state.leg.claimed_by not in (None, workflow_id):
+                return Refusal("the leg is another run's, or over")
+            claimed = state.leg.model_copy(update={"claimed_by": workflow_id, "epoch": state.leg.epoch + 1})
+            return Transition(state.model_copy(update={"leg": claimed}))
+
+        result = await self._commit(session_id, change)
+        if isinstance(result, Refusal):
+            return None
+        assert result.transition.state.leg is not None
+        return result.transition.state.leg.epoch
+
+    async def _run_step(self, session_id: str, leg: int, epoch: int, step_execution_id: str) -> str | None:
+        state = await asyncio.to_thread(self._store.load, session_id)
+        if not _is_ours(state, leg, epoch) or state.due is None:
+            return None
+        if state.due.id != step_execution_id:
+            # Committed by an earlier run of this DBOS step, which was lost before DBOS had its record.
+            return state.due.id
+        flow = self._flows[state.flow_type]
+        context = StepContext(
+            flow=flow,
+            state=state,
+            step=state.due,
+            ledger=SqlAttemptLedger(self._database, session_id, str(uuid.uuid4())),
+            load_transcript=lambda: asyncio.to_thread(self._store.transcript, session_id),
+            say=lambda _text: None,
+            started_at=now(),
+        )
+        try:
+            change = await self._tracked(state.due.type, STEPS[state.due.type](context))
+        except SQLAlchemyError:
+            # The database is away: DBOS runs this step again.
+            raise
+        except Exception as error:  # noqa: BLE001 - anything else would leave the session stuck in its leg
+            change = await broken_step(context, error)
+
+        def fenced(newest: SessionState) -> Transition | Refusal:
+            if not _is_ours(newest, leg, epoch) or newest.due != state.due:
+                raise StepFenced(f"{step_execution_id} of {session_id!r} was taken over; its result is dropped.")
+            return change(newest)
+
+        try:
+            result = await self._commit(session_id, fenced)
+        except StepFenced as taken:
+            logger.warning("%s", taken)
+            return None
+        assert isinstance(result, Committed)
+        after = result.transition.state
+        return after.due.id if after.due is not None and _is_ours(after, leg, epoch) else None
+
+    async def _commit(self, session_id: str, change: Change) -> Committed | Refusal:
+        result = await asyncio.to_thread(self._store.commit, session_id, change)
+        async with self._committed:
+            self._committed.notify_all()
+        return result
+
+    async def _tracked(self, step: StepType, work: Awaitable[T]) -> T:
+        task = asyncio.ensure_future(work)
+        self._steps[task] = step
+        try:
+            return await task
+        finally:
+            self._steps.pop(task, None)
+
+    async def _at_home(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs work in the loop the engine was opened in, where the application's own resources live.
+
+        DBOS runs workflows it took from a queue in a loop of its own.
+        """
+        if asyncio.get_running_loop() is self._loop:
+            return await work
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+    async def _stop_steps(self) -> None:
+        """Ends segments at once, since they leave nothing; a dispatched tool call may end and be recorded."""
+        calling = [
+            task
+            for task, step in self._steps.items()
+            if step in (StepType.CALL_TOOL, StepType.CALL_SINGLE_ATTEMPT_TOOL)
+        ]
+        for task in list(self._steps):
+            if task not in calling:
+                task.cancel()
+        if calling:
+            await asyncio.wait(calling, timeout=_CLOSE_GRACE_SECONDS)
+        for task in list(self._steps):
+            task.cancel()
+        await asyncio.sleep(0)
+
+    def _take_worker_lock(self) -> int | None:
+        path = sqlite_path(self._url)
+        if path is None or not self._run_steps:
+            return None
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(f"{path}.worker", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise WorkerAlreadyRunning(
+                f"Another Worker process serves {path}: stop it, open this one with run_steps=False, or use "
+                "postgresql:// for several Workers."
+            ) from None
+        return descriptor
+
+    def _launch(self) -> None:
+        serializer = DBOSPortableJSONSerializer()
+        if self._run_steps:
+            serve(self)
+            config: DBOSConfig = {
+                "name": _APPLICATION,
+                "system_database_url": self._url,
+                "application_version": _APPLICATION_VERSION,
+                "executor_id": "worker",
+                "serializer": serializer,
+                "log_level": "WARNING",
+            }
+            DBOS(config=config)
+            DBOS.launch()
+            DBOS.register_queue(_QUEUE, polling_interval_sec=_QUEUE_POLLING_SECONDS)
+        self._dbos = DBOSClient(
+            system_database_url=self._url, serializer=serializer, application_name=_APPLICATION, lazy=True
+        )
+
+    def _enqueue(self, connection: Connection, state: SessionState) -> None:
+        assert state.leg is not None
+        assert state.due is not None
+        self._dbos.enqueue_in_transaction(
+            connection,
+            {
+                "workflow_name": LEG_WORKFLOW,
+                "queue_name": _QUEUE,
+                "workflow_id": queued_id(state.session_id, state.leg.number),
+                "app_version": _APPLICATION_VERSION,
+            },
+            state.session_id,
+            state.leg.number,
+            state.due.id,
+        )
+
+    def _destroy(self) -> None:
+        if self._run_steps:
+            DBOS.destroy()
+            serve(None)
+        self._dbos.destroy()
+        self._database.dispose()
+        if self._lock is not None:
+            os.close(self._lock)
+
+
+def _is_ours(state: SessionState, leg: int, epoch: int) -> bool:
+    return (
+        state.status is SessionStatus.RUNNING
+        and state.leg is not None
+        and state.leg.number == leg
+        and state.leg.epoch == epoch
+    )

@@ -1,0 +1,75 @@
+"""One leg as a DBOS workflow: from an accepted message or decision to the answer or the next wait.
+
+Source: architecture decision 9. The workflow is started twice under two IDs: at once by the process that accepted, and
+by the queue, enqueued in the accepting transaction, for a process that died in between. Whichever claims the leg first
+runs it; the other finds it claimed and ends.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from dbos import DBOS
+
+__all__ = ["LEG_WORKFLOW", "LegRunner", "direct_id", "queued_id", "run_leg", "serve"]
+
+LEG_WORKFLOW = "dexbridge_leg"
+
+
+class LegRunner(Protocol):
+    """The engine of this process, as the workflow sees it."""
+
+    async def claim(self, session_id: str, leg: int, workflow_id: str) -> int | None:
+        """The epoch of the claim; `None` when the leg is not this workflow's to run."""
+        ...
+
+    async def run_step(self, session_id: str, leg: int, epoch: int, step_execution_id: str) -> str | None:
+        """Runs a Step unless it is committed already; returns the next one of the leg."""
+        ...
+
+
+_serving: list[LegRunner] = []
+
+
+def serve(runner: LegRunner | None) -> None:
+    """Sets the engine whose Steps the workflows of this process run; `None` when it closes."""
+    _serving[:] = [] if runner is None else [runner]
+
+
+def direct_id(session_id: str, leg: int) -> str:
+    """ID of the workflow that the accepting process starts."""
+    return f"dexbridge:{session_id}:leg-{leg}:direct"
+
+
+def queued_id(session_id: str, leg: int) -> str:
+    """ID of the workflow that the queue starts."""
+    return f"dexbridge:{session_id}:leg-{leg}:queued"
+
+
+@DBOS.workflow(name=LEG_WORKFLOW)
+async def run_leg(session_id: str, leg: int, first_step: str) -> None:
+    """Runs the Steps of a leg, each in a DBOS step of its own."""
+    runner = _serving[0]
+    workflow_id = DBOS.workflow_id
+    assert workflow_id is not None
+    # Not a DBOS step: a recovered workflow must claim again, or it could not be told from the one it replaces.
+    epoch = await runner.claim(session_id, leg, workflow_id)
+    if epoch is None:
+        return
+    step: str | None = first_step
+    while step is not None:
+        name = step.rpartition("-")[0]
+        step = await DBOS.run_step_async(
+            {
+                "name": name,
+                "retries_allowed": True,
+                "interval_seconds": 0.5,
+                "max_attempts": 8,
+                "backoff_rate": 2.0,
+            },
+            runner.run_step,
+            session_id,
+            leg,
+            epoch,
+            step,
+        )

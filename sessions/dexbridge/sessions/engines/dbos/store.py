@@ -1,0 +1,229 @@
+"""Sessions in the database: every commit is one transaction and a compare-and-set on the session's version."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Engine, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
+
+from dexbridge.sessions.call import CallRecord
+from dexbridge.sessions.engines.dbos.database import reading, writing
+from dexbridge.sessions.engines.dbos.schema import METADATA, calls, events, messages, sessions, transcript
+from dexbridge.sessions.errors import StepFenced, UnknownSession
+from dexbridge.sessions.event import SessionEvent
+from dexbridge.sessions.message import Message
+from dexbridge.sessions.persisted import now
+from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
+from dexbridge.sessions.state import SessionState
+from dexbridge.sessions.transition import Change, Refusal, TranscriptEntry, Transition
+
+__all__ = ["Committed", "SessionStore"]
+
+Enqueue = Callable[[Connection, SessionState], None]
+"""Enqueues the leg that a commit opened, in the same transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A committed transition, and whether it opened a leg."""
+
+    transition: Transition
+    opened_leg: bool
+
+
+class SessionStore:
+    """Reads and commits sessions. Methods block; call them in a thread."""
+
+    def __init__(self, engine: Engine, enqueue: Enqueue) -> None:
+        self._engine = engine
+        self._enqueue = enqueue
+
+    def create_tables(self) -> None:
+        """Creates what is missing of our tables."""
+        METADATA.create_all(self._engine)
+
+    def start(self, first: Transition) -> bool:
+        """Inserts a new session; `False` when the ID exists."""
+        state = first.state
+        try:
+            with writing(self._engine) as connection:
+                connection.execute(
+                    insert(sessions).values(
+                        session_id=state.session_id,
+                        flow_type=state.flow_type,
+                        status=state.status.value,
+                        version=0,
+                        state=state.model_dump_json(),
+                        updated_at=now().isoformat(),
+                    )
+                )
+                self._write(connection, state, 0, first)
+        except IntegrityError:
+            return False
+        return True
+
+    def load(self, session_id: str) -> SessionState:
+        """The newest state. Raises `UnknownSession`."""
+        with reading(self._engine) as connection:
+            return self._state(connection, session_id)[0]
+
+    def commit(self, session_id: str, change: Change) -> Committed | Refusal:
+        """Applies a change to the newest state and commits what it returns."""
+        with writing(self._engine) as connection:
+            state, version = self._state(connection, session_id, lock=True)
+            result = change(state)
+            if isinstance(result, Refusal):
+                return result
+            written = self._write(connection, state, version, result)
+            opened = written.leg is not None and (state.leg is None or state.leg.number != written.leg.number)
+            if opened:
+                self._enqueue(connection, written)
+            return Committed(
+                Transition(written, result.messages, result.transcript, result.calls, result.events), opened
+            )
+
+    def transcript(self, session_id: str) -> Sequence[TranscriptEntry]:
+        """The committed transcript, in order."""
+        query = (
+            select(transcript.c.entry, transcript.c.subpath)
+            .where(transcript.c.session_id == session_id)
+            .order_by(transcript.c.sequence)
+        )
+        with reading(self._engine) as connection:
+            return [TranscriptEntry(row.entry, row.subpath) for row in connection.execute(query)]
+
+    def snapshot(self, session_id: str) -> SessionSnapshot:
+        """State, messages and calls as of one moment."""
+        with writing(self._engine) as connection:
+            state, _ = self._state(connection, session_id)
+            said = connection.execute(
+                select(messages.c.message).where(messages.c.session_id == session_id).order_by(messages.c.sequence)
+            ).scalars()
+            made = connection.execute(
+                select(calls.c.record).where(calls.c.session_id == session_id).order_by(calls.c.started_at)
+            ).scalars()
+            return SessionSnapshot(
+                state=state,
+                messages=tuple(Message.model_validate_json(text) for text in said),
+                calls=tuple(CallRecord.model_validate_json(text) for text in made),
+                last_event=state.event_count,
+            )
+
+    def list_sessions(self, limit: int, after: str | None) -> Sequence[SessionSummary]:
+        """Sessions in the order of their IDs."""
+        query = select(sessions).order_by(sessions.c.session_id).limit(limit)
+        if after is not None:
+            query = query.where(sessions.c.session_id > after)
+        with reading(self._engine) as connection:
+            return [
+                SessionSummary(row.session_id, row.flow_type, row.status, row.updated_at)
+                for row in connection.execute(query)
+            ]
+
+    def events(self, session_id: str, after: int, limit: int = 500) -> Sequence[SessionEvent]:
+        """Events after a sequence number. Raises `UnknownSession` when there is no such session."""
+        query = (
+            select(events)
+            .where(events.c.session_id == session_id, events.c.sequence > after)
+            .order_by(events.c.sequence)
+            .limit(limit)
+        )
+        with reading(self._engine) as connection:
+            found = [
+                SessionEvent.model_validate(
+                    {"sequence": row.sequence, "at": row.at, "kind": row.kind, "data": json.loads(row.data)}
+                )
+                for row in connection.execute(query)
+            ]
+            if not found:
+                self._state(connection, session_id)
+            return found
+
+    def _state(self, connection: Connection, session_id: str, *, lock: bool = False) -> tuple[SessionState, int]:
+        query = select(sessions.c.state, sessions.c.version).where(sessions.c.session_id == session_id)
+        row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+        if row is None:
+            raise UnknownSession(session_id)
+        return SessionState.model_validate_json(row.state), row.version
+
+    def _write(
+        self, connection: Connection, before: SessionState, version: int, transition: Transition
+    ) -> SessionState:
+        session_id = before.session_id
+        state = transition.state.model_copy(
+            update={
+                "message_count": before.message_count + len(transition.messages),
+                "event_count": before.event_count + len(transition.events),
+            }
+        )
+        written = connection.execute(
+            update(sessions)
+            .where(sessions.c.session_id == session_id, sessions.c.version == version)
+            .values(
+                status=state.status.value,
+                version=version + 1,
+                state=state.model_dump_json(),
+                updated_at=now().isoformat(),
+            )
+        )
+        if written.rowcount != 1:
+            raise StepFenced(f"The session {session_id!r} changed under version {version}; nothing was committed.")
+        if transition.messages:
+            connection.execute(
+                insert(messages),
+                [
+                    {"session_id": session_id, "sequence": number, "message": message.model_dump_json()}
+                    for number, message in enumerate(transition.messages, before.message_count + 1)
+                ],
+            )
+        if transition.events:
+            at = now().isoformat()
+            connection.execute(
+                insert(events),
+                [
+                    {
+                        "session_id": session_id,
+                        "sequence": number,
+                        "at": at,
+                        "kind": entry.kind.value,
+                        "data": json.dumps(entry.data),
+                    }
+                    for number, entry in enumerate(transition.events, before.event_count + 1)
+                ],
+            )
+        if transition.transcript:
+            connection.execute(
+                insert(transcript),
+                [
+                    {
+                        "session_id": session_id,
+                        "sequence": number,
+                        "subpath": entry.subpath,
+                        "entry": entry.json,
+                    }
+                    for number, entry in enumerate(transition.transcript, before.transcript_rows + 1)
+                ],
+            )
+        for call in transition.calls:
+            self._write_call(connection, session_id, call)
+        return state
+
+    def _write_call(self, connection: Connection, session_id: str, call: CallRecord) -> None:
+        dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
+        record = call.model_dump_json()
+        connection.execute(
+            dialect.insert(calls)
+            .values(
+                session_id=session_id,
+                step_execution_id=call.step_execution_id,
+                started_at=call.started_at.isoformat(),
+                record=record,
+            )
+            .on_conflict_do_update(
+                index_elements=[calls.c.session_id, calls.c.step_execution_id], set_={"record": record}
+            )
+        )

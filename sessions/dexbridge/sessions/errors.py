@@ -1,0 +1,59 @@
+"""What a session can refuse, and what can go wrong while it runs."""
+
+from __future__ import annotations
+
+__all__ = [
+    "EngineAlreadyOpen",
+    "InvalidRequest",
+    "SegmentFailed",
+    "SessionError",
+    "StepFenced",
+    "UnknownSession",
+    "UnsupportedEngine",
+    "WorkerAlreadyRunning",
+]
+
+
+class SessionError(Exception):
+    """Root of the errors of this room."""
+
+
+class UnknownSession(SessionError, LookupError):
+    """No session has that ID here."""
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        super().__init__(f"There is no session {session_id!r} in this database: check the ID and the engine's URL.")
+
+
+class InvalidRequest(SessionError, ValueError):
+    """A request from outside is malformed; nothing was changed."""
+
+
+class EngineAlreadyOpen(SessionError, RuntimeError):
+    """A process holds one engine; DBOS would silently keep serving the first one's database."""
+
+
+class WorkerAlreadyRunning(SessionError, RuntimeError):
+    """Another Worker process holds this SQLite file."""
+
+
+class UnsupportedEngine(SessionError, ValueError):
+    """The engine URL names an engine that is not known or not installed."""
+
+
+class StepFenced(SessionError):
+    """This execution was taken over by another one; its result must not be committed."""
+
+
+class SegmentFailed(SessionError):
+    """One attempt at a segment failed; nothing of it is kept.
+
+    Args:
+        message: What happened and what would mend it; shown to people, never holds a secret.
+        permanent: Whether another attempt would fail the same way (bad key, forbidden option, unknown model).
+    """
+
+    def __init__(self, message: str, *, permanent: bool = False) -> None:
+        self.permanent = permanent
+        super().__init__(message)

@@ -1,0 +1,50 @@
+"""A kind of agent session: its framework, its tools, its limits. It knows nothing of the engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from dexbridge.sessions.ledger import DISPATCH_WINDOW, RECONCILE_MARGIN
+from dexbridge.sessions.runner import AgentFrameworkRunner
+from dexbridge.toolsource import OfferedTools
+
+__all__ = ["AgentSessionFlow", "SessionLimits"]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLimits:
+    """The bounds of a session.
+
+    Attributes:
+        run_model: Longest time one segment may take.
+        segment_attempts: How often a failed segment is run before the turn fails.
+        message_characters: Longest user message.
+        queued_messages: How many accepted messages may wait.
+        dispatch_window: How long after its ledger row a request may still leave.
+        reconcile_margin: Waited beyond the last moment a request could be under way before "not sent" is concluded.
+    """
+
+    run_model: timedelta = timedelta(minutes=15)
+    segment_attempts: int = 3
+    message_characters: int = 100_000
+    queued_messages: int = 100
+    dispatch_window: timedelta = DISPATCH_WINDOW
+    reconcile_margin: timedelta = RECONCILE_MARGIN
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSessionFlow:
+    """What an engine needs to run the sessions of one type.
+
+    Args:
+        flow_type: Names the type in the database; sessions of a type the engine was not given stay where they are.
+        runner: The adapter of the agent framework.
+        tools: Every tool the sessions offer.
+        limits: Their bounds.
+    """
+
+    flow_type: str
+    runner: AgentFrameworkRunner
+    tools: OfferedTools
+    limits: SessionLimits = SessionLimits()

@@ -1,0 +1,78 @@
+"""What an agent framework's adapter does for a session: two operations (architecture decision 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+from dexbridge.sessions.call import CallResult, ToolWish
+from dexbridge.sessions.transition import TranscriptEntry
+
+__all__ = ["AgentFrameworkRunner", "Answered", "CallLeaves", "Conversation", "SegmentEnd"]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The committed conversation a segment continues.
+
+    Attributes:
+        session_id: The session.
+        conversation_id: The framework's ID of the conversation.
+        begun: Whether an earlier segment was committed; if not, the transcript is empty.
+        load_transcript: Reads the committed transcript.
+        say: Called with each piece of text as the model writes it. Best effort: a segment that fails is run again.
+        limit: How long the segment may take.
+    """
+
+    session_id: str
+    conversation_id: str
+    begun: bool
+    load_transcript: Callable[[], Awaitable[Sequence[TranscriptEntry]]]
+    say: Callable[[str], None]
+    limit: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The turn's answer, and what the segment adds to the transcript."""
+
+    text: str
+    transcript: tuple[TranscriptEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallLeaves:
+    """A tool call must leave the framework's process.
+
+    Attributes:
+        wish: The call. Its result is given with `give_result`.
+        said: What the model said before it asked; text after the call is dropped.
+        transcript: What the segment adds to the transcript.
+    """
+
+    wish: ToolWish
+    said: str
+    transcript: tuple[TranscriptEntry, ...]
+
+
+SegmentEnd = Answered | CallLeaves
+
+
+class AgentFrameworkRunner(Protocol):
+    """Runs segments. Raises `SegmentFailed`, and then nothing of the segment is kept."""
+
+    async def run_until_call(self, conversation: Conversation, prompts: Sequence[str]) -> SegmentEnd:
+        """Gives the model new user messages and runs until it answers or a call must leave."""
+        ...
+
+    async def give_result(
+        self, conversation: Conversation, result: CallResult, prompts: Sequence[str] = ()
+    ) -> SegmentEnd:
+        """Gives the pending call its recorded result, then the messages if any, and runs on."""
+        ...
+
+    async def close(self) -> None:
+        """Ends every process the runner still holds."""
+        ...

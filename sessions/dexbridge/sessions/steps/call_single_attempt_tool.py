@@ -1,0 +1,149 @@
+"""CallSingleAttemptTool: a write that must never be made twice."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from dexbridge.sessions.ledger import Attempt, AttemptState
+from dexbridge.sessions.persisted import now
+from dexbridge.sessions.steps.attempt import dispatch_of, make_attempt, outcome_from_json, outcome_to_json
+from dexbridge.sessions.steps.call_checks import find_unchanged
+from dexbridge.sessions.steps.context import StepContext
+from dexbridge.sessions.steps.results import called
+from dexbridge.sessions.transition import Change
+from dexbridge.toolsource import (
+    AgentTool,
+    Completed,
+    NotDone,
+    OutcomeKind,
+    StillUnknown,
+    ToolOutcome,
+    Unsettled,
+)
+
+__all__ = ["call_single_attempt_tool"]
+
+logger = logging.getLogger(__name__)
+
+_RETRY_WITHIN = timedelta(minutes=2)
+_MOST_QUESTIONS = 3
+
+
+async def call_single_attempt_tool(context: StepContext) -> Change:
+    """Makes the call once.
+
+    A row of the ledger that has no end means that a request may have left: it is looked up, never sent again. Only an
+    attempt that proved nothing was done is followed by another, with a row of its own.
+    """
+    call = context.state.call
+    assert call is not None, "CallSingleAttemptTool is due only with a call"
+    tool = find_unchanged(context.flow.tools, call)
+    last = await context.ledger.last(context.step.id)
+    if isinstance(tool, ToolOutcome):
+        # With a row in the ledger the call was dispatched before the change: what became of it must be said.
+        outcome = tool if last is None else _cannot_look_up(call.tool)
+        return called(context, call, outcome, call_id=None, attempts=0 if last is None else last.number)
+    once = _Once(context, tool, dict(call.arguments))
+    outcome, attempts = await once.outcome(last)
+    return called(context, call, outcome, call_id=tool.call_id(dispatch_of(context)), attempts=attempts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Once:
+    """The attempts of one execution, and the questions asked when an end was not seen."""
+
+    context: StepContext
+    tool: AgentTool
+    arguments: dict[str, object]
+
+    async def outcome(self, last: Attempt | None) -> tuple[ToolOutcome, int]:
+        if last is not None and last.state is not AttemptState.NOT_DONE:
+            return await self._end_of(last), last.number
+        number = 1 if last is None else last.number + 1
+        give_up_at = now() + _RETRY_WITHIN
+        while True:
+            attempt = await self.context.ledger.open(
+                self.context.step.id, number, self.context.flow.limits.dispatch_window
+            )
+            if attempt is None:
+                other = await self.context.ledger.last(self.context.step.id)
+                assert other is not None, "a row that could not be inserted exists"
+                return await self._end_of(other), other.number
+            outcome = await self._attempt(attempt, give_up_at)
+            if outcome is not None:
+                return outcome, number
+            number += 1
+
+    async def _attempt(self, attempt: Attempt, give_up_at: datetime) -> ToolOutcome | None:
+        """One request; `None` when nothing was done and another attempt may be made now."""
+        match await make_attempt(self.tool, dispatch_of(self.context, attempt), self.arguments):
+            case Completed(outcome=outcome):
+                await self._close(attempt, outcome)
+                return outcome
+            case NotDone(text=text, delay=delay):
+                await self.context.ledger.close(attempt, AttemptState.NOT_DONE, None, now())
+                pause = delay or timedelta(seconds=2 ** (attempt.number - 1))
+                if attempt.number >= self.tool.attempts or now() + pause > give_up_at:
+                    return _nothing_was_done(self.tool.name, text, attempt.number, delay)
+                await asyncio.sleep(pause.total_seconds())
+                return None
+            case Unsettled(text=text):
+                logger.warning("%s of %s has an uncertain end; looking it up.", self.tool.name, self.context.step.id)
+                outcome = await self._look_up(attempt, text)
+                await self._close(attempt, outcome)
+                return outcome
+
+    async def _end_of(self, attempt: Attempt) -> ToolOutcome:
+        """The end of an attempt this run did not make."""
+        if attempt.outcome is not None:
+            return outcome_from_json(attempt.outcome)
+        outcome = await self._look_up(attempt, "The Worker was lost while the call was under way.")
+        await self._close(attempt, outcome)
+        return outcome
+
+    async def _look_up(self, attempt: Attempt, what_happened: str) -> ToolOutcome:
+        limits = self.context.flow.limits
+        ended_by = attempt.dispatch_before + self.tool.timeout + limits.reconcile_margin
+        text = "It is not known whether this call took effect. Do not repeat it."
+        for _ in range(_MOST_QUESTIONS):
+            match await self._ask(attempt, ended_by):
+                case ToolOutcome() as outcome:
+                    return outcome
+                case StillUnknown(text=text, ask_again_at=again):
+                    if again is None:
+                        break
+                    await asyncio.sleep(max(0.0, (again - now()).total_seconds()))
+        return ToolOutcome(OutcomeKind.OUTCOME_UNKNOWN, f"{what_happened} {text}")
+
+    async def _ask(self, attempt: Attempt, ended_by: datetime) -> ToolOutcome | StillUnknown:
+        try:
+            return await self.tool.reconcile(
+                dispatch_of(self.context, attempt),
+                self.arguments,
+                opened_at=attempt.opened_at,
+                ended_by=ended_by,
+            )
+        except Exception as error:  # noqa: BLE001 - a question that cannot be asked leaves the outcome unknown
+            logger.warning("Looking up %s of %s raised %s.", self.tool.name, self.context.step.id, type(error).__name__)
+            return StillUnknown("It is not known whether this call took effect. Do not repeat it.")
+
+    async def _close(self, attempt: Attempt, outcome: ToolOutcome) -> None:
+        await self.context.ledger.close(attempt, AttemptState.ENDED, outcome_to_json(outcome), now())
+
+
+def _nothing_was_done(tool: str, text: str, attempts: int, delay: timedelta | None) -> ToolOutcome:
+    wait = f" It may be asked for again after {round(delay.total_seconds())} s." if delay else ""
+    return ToolOutcome(
+        OutcomeKind.FAILED, f"The call of {tool} changed nothing after {attempts} attempt(s): {text}{wait}"
+    )
+
+
+def _cannot_look_up(tool: str) -> ToolOutcome:
+    return ToolOutcome(
+        OutcomeKind.OUTCOME_UNKNOWN,
+        f"The call of {tool} was under way when the Worker was lost, and the tool has changed since, so it cannot be "
+        "looked up. It is not known whether it took effect. Do not repeat it.",
+    )

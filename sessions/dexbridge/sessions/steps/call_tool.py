@@ -1,0 +1,78 @@
+"""CallTool: a read, or a write that may be repeated."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+from dexbridge.sessions.ledger import Attempt, AttemptState
+from dexbridge.sessions.persisted import now
+from dexbridge.sessions.steps.attempt import dispatch_of, make_attempt, outcome_from_json, outcome_to_json
+from dexbridge.sessions.steps.call_checks import find_unchanged
+from dexbridge.sessions.steps.context import StepContext
+from dexbridge.sessions.steps.results import called
+from dexbridge.sessions.transition import Change
+from dexbridge.toolsource import (
+    AgentTool,
+    Completed,
+    NotDone,
+    OutcomeKind,
+    ToolOutcome,
+    Unsettled,
+)
+
+__all__ = ["call_tool"]
+
+_LONGEST_PAUSE = timedelta(minutes=2)
+
+
+async def call_tool(context: StepContext) -> Change:
+    """Makes the call, again when it failed, up to the tool's number of attempts, all under one Call ID."""
+    call = context.state.call
+    assert call is not None, "CallTool is due only with a call"
+    tool = find_unchanged(context.flow.tools, call)
+    last = await context.ledger.last(context.step.id)
+    if isinstance(tool, ToolOutcome):
+        return called(context, call, tool, call_id=None, attempts=0 if last is None else last.number)
+    outcome, attempts = await _outcome(context, tool, dict(call.arguments), last)
+    return called(context, call, outcome, call_id=tool.call_id(dispatch_of(context)), attempts=attempts)
+
+
+async def _outcome(
+    context: StepContext, tool: AgentTool, arguments: dict[str, object], last: Attempt | None
+) -> tuple[ToolOutcome, int]:
+    if last is not None and last.outcome is not None:
+        return outcome_from_json(last.outcome), last.number
+    number = 0 if last is None else last.number
+    why: NotDone | Unsettled = Unsettled("The Worker was lost while the call was under way.")
+    while number < tool.attempts:
+        number += 1
+        attempt = await context.ledger.open(context.step.id, number, context.flow.limits.dispatch_window)
+        if attempt is None:
+            continue
+        result = await make_attempt(tool, dispatch_of(context, attempt), arguments)
+        if isinstance(result, Completed):
+            await context.ledger.close(attempt, AttemptState.ENDED, outcome_to_json(result.outcome), now())
+            return result.outcome, number
+        await context.ledger.close(attempt, AttemptState.NOT_DONE, None, now())
+        why = result
+        pause = (result.delay if isinstance(result, NotDone) else None) or timedelta(seconds=2 ** (number - 1))
+        if pause > _LONGEST_PAUSE:
+            break
+        if number < tool.attempts:
+            await asyncio.sleep(pause.total_seconds())
+    return _given_up(tool, why, number), number
+
+
+def _given_up(tool: AgentTool, why: NotDone | Unsettled, attempts: int) -> ToolOutcome:
+    if isinstance(why, NotDone):
+        wait = f" It may be asked for again after {round(why.delay.total_seconds())} s." if why.delay else ""
+        return ToolOutcome(
+            OutcomeKind.FAILED, f"{tool.name} changed nothing after {attempts} attempt(s): {why.text}{wait}"
+        )
+    if tool.effect.is_write:
+        return ToolOutcome(
+            OutcomeKind.OUTCOME_UNKNOWN,
+            f"{why.text} After {attempts} attempt(s) it is not known whether {tool.name} took effect.",
+        )
+    return ToolOutcome(OutcomeKind.FAILED, f"{tool.name} failed after {attempts} attempt(s): {why.text}")

@@ -1,0 +1,61 @@
+"""What a Step may use, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from dexbridge.sessions.event import EventKind, NewEvent
+from dexbridge.sessions.flow import AgentSessionFlow
+from dexbridge.sessions.ledger import AttemptLedger
+from dexbridge.sessions.persisted import now
+from dexbridge.sessions.state import SessionState
+from dexbridge.sessions.step import StepExecution
+from dexbridge.sessions.transition import Change, TranscriptEntry
+
+__all__ = ["Step", "StepContext", "completed"]
+
+
+@dataclass(frozen=True, slots=True)
+class StepContext:
+    """One execution of a Step.
+
+    Attributes:
+        flow: The session's flow.
+        state: The state the Step starts from; others may change the session while it runs.
+        step: This execution.
+        ledger: The session's attempts.
+        load_transcript: Reads the committed transcript.
+        say: Takes text the model is writing; best effort.
+        started_at: When this execution began.
+    """
+
+    flow: AgentSessionFlow
+    state: SessionState
+    step: StepExecution
+    ledger: AttemptLedger
+    load_transcript: Callable[[], Awaitable[Sequence[TranscriptEntry]]]
+    say: Callable[[str], None]
+    started_at: datetime
+
+
+Step = Callable[[StepContext], Awaitable[Change]]
+"""Does the Step's work, then returns the pure change to apply to the newest state."""
+
+
+def completed(context: StepContext, **data: Any) -> NewEvent:
+    """The event every Step leaves: its name, its identity, how long it took, and what is particular to it."""
+    ended = now()
+    return NewEvent(
+        kind=EventKind.STEP_COMPLETED,
+        data={
+            "step": context.step.type.value,
+            "step_execution_id": context.step.id,
+            "turn": context.state.turn,
+            "started_at": context.started_at.isoformat(),
+            "duration_ms": round((ended - context.started_at).total_seconds() * 1000, 1),
+            **data,
+        },
+    )

@@ -1,0 +1,108 @@
+"""Recording what became of a call, so that the model gets it and people can read it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from dexbridge.sessions.call import CallRecord, CallResult, PendingCall, ToolWish
+from dexbridge.sessions.event import EventKind, NewEvent
+from dexbridge.sessions.persisted import now
+from dexbridge.sessions.state import SessionState
+from dexbridge.sessions.step import StepType
+from dexbridge.sessions.steps.context import StepContext, completed
+from dexbridge.sessions.transition import Change, Transition
+from dexbridge.toolsource import OutcomeKind, ToolOutcome, fingerprint
+
+__all__ = ["called", "not_called", "recorded"]
+
+
+def called(
+    context: StepContext, call: PendingCall, outcome: ToolOutcome, *, call_id: str | None, attempts: int
+) -> Change:
+    """The change a tool Step ends with."""
+
+    def change(state: SessionState) -> Transition:
+        record = _record(context, state, call, outcome, call_id=call_id, attempts=attempts)
+        event = completed(
+            context,
+            tool=call.tool,
+            connection=call.connection,
+            tool_use_id=call.tool_use_id,
+            call_id=call_id,
+            outcome=outcome.kind.value,
+            attempts=attempts,
+            receipt=record.receipt,
+        )
+        return recorded(state, record, event)
+
+    return change
+
+
+def not_called(context: StepContext, state: SessionState, wish: ToolWish, outcome: ToolOutcome) -> Transition:
+    """The call ends without a tool Step: it could not be made as the model asked for it."""
+    call = PendingCall(
+        tool_use_id=wish.tool_use_id,
+        tool=wish.tool,
+        connection=None,
+        arguments=wish.arguments,
+        fingerprint=fingerprint(wish.arguments),
+        asked=False,
+    )
+    return recorded(state, _record(context, state, call, outcome, call_id=None, attempts=0))
+
+
+def recorded(state: SessionState, record: CallRecord, *events: NewEvent) -> Transition:
+    """The result is kept for the model, and ResumeTurn is due."""
+    result = CallResult(
+        tool_use_id=record.tool_use_id,
+        tool=record.tool,
+        text=record.text,
+        is_error=record.outcome is not OutcomeKind.SUCCEEDED,
+    )
+    moved = state.model_copy(update={"call": None, "interrupt": None, "decision": None, "result": result})
+    loud = (
+        (
+            NewEvent(
+                kind=EventKind.OUTCOME_UNKNOWN,
+                data={
+                    "step_execution_id": record.step_execution_id,
+                    "tool": record.tool,
+                    "connection": record.connection,
+                    "call_id": record.call_id,
+                    "text": record.text,
+                },
+            ),
+        )
+        if record.outcome is OutcomeKind.OUTCOME_UNKNOWN
+        else ()
+    )
+    return Transition(moved.with_due(StepType.RESUME_TURN), calls=(record,), events=(*events, *loud))
+
+
+def _record(
+    context: StepContext,
+    state: SessionState,
+    call: PendingCall,
+    outcome: ToolOutcome,
+    *,
+    call_id: str | None,
+    attempts: int,
+    ended_at: datetime | None = None,
+) -> CallRecord:
+    return CallRecord(
+        step_execution_id=context.step.id,
+        tool_use_id=call.tool_use_id,
+        tool=call.tool,
+        connection=call.connection,
+        arguments=call.arguments,
+        fingerprint=call.fingerprint,
+        turn=state.turn,
+        outcome=outcome.kind,
+        text=outcome.text,
+        call_id=call_id,
+        attempts=attempts,
+        receipt=None if outcome.receipt is None else dict(outcome.receipt),
+        approved_by=state.decision.decided_by if state.decision is not None else None,
+        started_at=context.started_at,
+        ended_at=ended_at or now(),
+    )

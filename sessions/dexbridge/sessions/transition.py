@@ -1,0 +1,48 @@
+"""What a Step or a request changes, as one value; an engine commits it whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dexbridge.sessions.call import CallRecord
+from dexbridge.sessions.event import NewEvent
+from dexbridge.sessions.message import Message
+from dexbridge.sessions.state import SessionState
+
+__all__ = ["Change", "Refusal", "TranscriptEntry", "Transition"]
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptEntry:
+    """One line of the agent framework's transcript, kept as it came.
+
+    Attributes:
+        json: The entry as JSON text.
+        subpath: Where it belongs when it is not of the main conversation (a subagent's).
+    """
+
+    json: str
+    subpath: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """The new state and what is appended beside it."""
+
+    state: SessionState
+    messages: tuple[Message, ...] = ()
+    transcript: tuple[TranscriptEntry, ...] = ()
+    calls: tuple[CallRecord, ...] = ()
+    events: tuple[NewEvent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Nothing changes; the caller is told it was not accepted."""
+
+    reason: str
+
+
+Change = Callable[[SessionState], Transition | Refusal]
+"""A pure function from the newest state; an engine may call it more than once."""

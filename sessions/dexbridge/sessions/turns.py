@@ -1,0 +1,66 @@
+"""How a turn begins and ends; pure changes of the state."""
+
+from __future__ import annotations
+
+from dexbridge.sessions.event import EventKind, NewEvent
+from dexbridge.sessions.message import Message, Role, UserMessage
+from dexbridge.sessions.persisted import now
+from dexbridge.sessions.state import Leg, SessionState, SessionStatus
+from dexbridge.sessions.step import StepType
+from dexbridge.sessions.transition import Transition
+
+__all__ = ["assistant_message", "begin_turn", "end_turn", "open_leg"]
+
+
+def open_leg(state: SessionState) -> SessionState:
+    """Returns the state with a leg open, so that an engine runs what is due."""
+    if state.leg is not None:
+        return state
+    number = state.legs + 1
+    return state.model_copy(update={"legs": number, "leg": Leg(number=number), "status": SessionStatus.RUNNING})
+
+
+def begin_turn(state: SessionState, message: UserMessage) -> Transition:
+    """A turn begins with a message. Messages of a failed turn, which the model never saw, come before it."""
+    turn = state.turn + 1
+    begun = state.model_copy(
+        update={"turn": turn, "prompt": (*state.prompt, message), "last_error": None, "cancelling": False}
+    )
+    return Transition(
+        begun.with_due(StepType.RUN_MODEL),
+        messages=(
+            Message(
+                role=Role.USER,
+                text=message.text,
+                turn=turn,
+                at=message.accepted_at,
+                message_id=message.message_id,
+            ),
+        ),
+        events=(NewEvent(kind=EventKind.TURN_STARTED, data={"turn": turn, "message_id": message.message_id}),),
+    )
+
+
+def end_turn(state: SessionState, *events: NewEvent, messages: tuple[Message, ...] = ()) -> Transition:
+    """The turn is over; the next queued message begins another one."""
+    over = state.model_copy(
+        update={
+            "due": None,
+            "call": None,
+            "interrupt": None,
+            "decision": None,
+            "cancelling": False,
+            "status": SessionStatus.IDLE,
+        }
+    )
+    if not over.queued:
+        return Transition(over.model_copy(update={"leg": None}), messages=messages, events=events)
+    following = begin_turn(over.model_copy(update={"queued": over.queued[1:]}), over.queued[0])
+    return Transition(following.state, messages=(*messages, *following.messages), events=(*events, *following.events))
+
+
+def assistant_message(state: SessionState, text: str) -> tuple[Message, ...]:
+    """What the agent said, as a line of the conversation; nothing for blank text."""
+    if not text.strip():
+        return ()
+    return (Message(role=Role.ASSISTANT, text=text, turn=state.turn, at=now()),)
