@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
+
 from dexbridge.connectors import BoundOperation, Call, slack
 from dexbridge.connectors.testing import MemoryConnection, MemoryProject
 from dexbridge.connectors.testing.local_slack import LocalSlack

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+
 from dexbridge.connectors import (
     Attempt,
     BoundOperation,
@@ -233,8 +234,11 @@ async def test_wrong_arguments_and_a_call_for_another_operation_are_refused_befo
     ],
 )
 async def test_idempotency_keys(given: str | None, derived: str | None, expected: str) -> None:
-    derive = None if derived is None else (lambda _call_id, _input: derived)
-    bound = bind_operation(GRANT, held(), Grant, send=grant, idempotency_key=derive)
+    def derive(_call_id: str, _input: Grant) -> str:
+        assert derived is not None
+        return derived
+
+    bound = bind_operation(GRANT, held(), Grant, send=grant, idempotency_key=None if derived is None else derive)
     attempt = await bound.dispatch(call(GRANT, idempotency_key=given), {"amount": 1})
     assert isinstance(attempt, BranchTaken)
     assert attempt.receipt is not None
@@ -245,7 +249,10 @@ async def test_a_blank_or_failing_key_is_a_defect_before_credentials_are_read() 
     def fail(_call_id: str, _input: Grant) -> str:
         raise ValueError("no key")
 
-    for derive in (lambda _call_id, _input: "  ", fail):
+    def blank(_call_id: str, _input: Grant) -> str:
+        return "  "
+
+    for derive in (blank, fail):
         connection = held()
         bound = bind_operation(GRANT, connection, Grant, send=grant, idempotency_key=derive)
         assert is_defect(await bound.dispatch(call(GRANT), {"amount": 1}))

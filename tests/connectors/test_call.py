@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+
 from dexbridge.connectors import Call, DispatchTooLate, InvalidOperation, derive_call_id
 
 VECTORS = [
@@ -32,22 +33,24 @@ def test_attempt_deadline_and_key_do_not_change_the_call_id() -> None:
 
 
 @pytest.mark.parametrize(
-    ("flow", "step", "connector", "operation", "attempt", "names"),
+    ("fields", "names"),
     [
-        ("", "s", "slack", "postThreadReply", 1, "flow_id"),
-        ("f", " ", "slack", "postThreadReply", 1, "step_execution_id"),
-        ("f", "s", "Slack", "postThreadReply", 1, "'Slack'"),
-        ("f", "s", "s", "postThreadReply", 1, "'s'"),
-        ("f", "s", "slack\n", "postThreadReply", 1, "slack"),
-        ("f", "s", "slack", "post_thread_reply", 1, "'post_thread_reply'"),
-        ("f", "s", "slack", "postThreadReply", 0, "count from 1"),
+        (("", "s", "slack", "postThreadReply"), "flow_id"),
+        (("f", " ", "slack", "postThreadReply"), "step_execution_id"),
+        (("f", "s", "Slack", "postThreadReply"), "'Slack'"),
+        (("f", "s", "s", "postThreadReply"), "'s'"),
+        (("f", "s", "slack\n", "postThreadReply"), "slack"),
+        (("f", "s", "slack", "post_thread_reply"), "'post_thread_reply'"),
     ],
 )
-def test_a_call_outside_a_step_or_with_a_wrong_id_is_refused(
-    flow: str, step: str, connector: str, operation: str, attempt: int, names: str
-) -> None:
+def test_a_call_outside_a_step_or_with_a_wrong_id_is_refused(fields: tuple[str, str, str, str], names: str) -> None:
     with pytest.raises(InvalidOperation, match=names):
-        Call(flow, step, connector, operation, attempt)
+        Call(*fields)
+
+
+def test_attempts_count_from_one() -> None:
+    with pytest.raises(InvalidOperation, match="count from 1"):
+        Call("f", "s", "slack", "postThreadReply", attempt=0)
 
 
 def test_a_deadline_needs_a_time_zone() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
+
 from dexbridge.connectors import (
     Branch,
     BranchOutcome,
@@ -16,7 +18,6 @@ from dexbridge.connectors import (
     Query,
 )
 from dexbridge.connectors.slack.operations import SLACK_OPERATIONS
-from pydantic import BaseModel
 
 
 class Given(OperationInput):

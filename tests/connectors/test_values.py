@@ -8,6 +8,7 @@ import pickle
 from datetime import UTC, datetime, timedelta
 
 import pytest
+
 from dexbridge.connectors import (
     BranchTaken,
     ConnectionReference,

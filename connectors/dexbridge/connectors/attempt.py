@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
 
+from pydantic import BaseModel
+
 from dexbridge.connectors.failure import Failure
 from dexbridge.connectors.receipt import Receipt
-from pydantic import BaseModel
 
 
 @dataclass(frozen=True)

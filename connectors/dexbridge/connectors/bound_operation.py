@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Generic, Protocol, TypeVar
 
+from pydantic import BaseModel
+
 from dexbridge.connectors.attempt import Attempt, BranchTaken, Retry, Uncertain
 from dexbridge.connectors.attempt_rules import fault_of
 from dexbridge.connectors.call import Call
@@ -24,7 +26,6 @@ from dexbridge.connectors.project import ConnectionReference, ProjectConnection
 from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation
 from dexbridge.connectors.redaction import redact_attempt, redact_reconciliation
 from dexbridge.connectors.secret import Secret
-from pydantic import BaseModel
 
 _LOG: Final = logging.getLogger("dexbridge.connectors")
 
@@ -177,13 +178,15 @@ class _Bound(Generic[In]):
         except Exception as error:  # noqa: BLE001  (an author's key function may raise anything)
             return self._defect(FailureKind.LOCAL_DEFECT, self._logged(error, "before anything was sent"))
 
+        held: dict[str, Secret] = {}
         secrets: dict[str, Secret] = {}
         dispatch = Dispatch(self._operation, self.reference, call, given, secrets, key)
         if progress is not None:
             dispatch = Dispatch(self._operation, self.reference, call, given, secrets, key, progress)
         try:
             async with asyncio.timeout(self._operation.timeout.total_seconds()):
-                secrets.update(await self._read_credentials(self._operation.credentials))
+                held.update(await self._read_credentials(self._operation.credentials))
+                secrets.update({name: held[name] for name in self._operation.credentials if name in held})
                 for name in self._operation.credentials:
                     dispatch.credential(name)
                 attempt = await self._send(dispatch)
@@ -191,10 +194,10 @@ class _Bound(Generic[In]):
             attempt = self._stopped(dispatch, error)
         else:
             try:
-                return redact_attempt(self._settled(dispatch, attempt), secrets.values())
+                return redact_attempt(self._settled(dispatch, attempt), held.values())
             except Exception as error:  # noqa: BLE001  (an attempt of the wrong types breaks its own check)
                 attempt = self._stopped(dispatch, error)
-        return redact_attempt(attempt, secrets.values())
+        return redact_attempt(attempt, held.values())
 
     def _stopped(self, dispatch: Dispatch[In], error: Exception) -> Attempt:
         """What an exception means: a defect before the request left; after it, never "failed" for a write."""
@@ -246,21 +249,22 @@ class _Bound(Generic[In]):
         conclusive_from = ended_by + self._settling_time
         # Compared before the provider is read: what is read earlier may miss a request still under way.
         early = datetime.now(UTC) < conclusive_from
-        secrets: dict[str, Secret] = {}
+        held: dict[str, Secret] = {}
         try:
             self._check_identity(call)
             given = self._parse(arguments)
             key = self._key(call, given)
             async with asyncio.timeout(self._operation.timeout.total_seconds()):
                 names = self._operation.reconcile_credentials or self._operation.credentials
-                secrets.update(await self._read_credentials(names))
+                held.update(await self._read_credentials(names))
+                secrets = {name: held[name] for name in names if name in held}
                 inquiry = Inquiry(self._operation, self.reference, call, given, secrets, key, opened_at, ended_by)
                 found = await self._reconcile(inquiry)
             return redact_reconciliation(
-                self._concluded(call, found, conclusive_from if early else None), secrets.values()
+                self._concluded(call, found, conclusive_from if early else None), held.values()
             )
         except (CredentialsUnavailable, InvalidInput, InvalidOperation) as error:
-            return redact_reconciliation(CannotTell(str(error)), secrets.values())
+            return redact_reconciliation(CannotTell(str(error)), held.values())
         except (TimeoutError, NeverSent, NoAnswer):
             return CannotTell(f"{self._operation.connector_id} could not be asked: it did not answer.")
         except Exception as error:  # noqa: BLE001  (an author's code may raise anything)
@@ -315,11 +319,9 @@ class _Bound(Generic[In]):
             raise InvalidOperation(f"{self._operation.tool_name}: the idempotency key is only white space.")
         return key
 
-    async def _read_credentials(self, names: tuple[str, ...]) -> dict[str, Secret]:
-        if not names:
-            return {}
-        held = await self._connection.read_credentials()
-        return {name: held[name] for name in names if name in held}
+    async def _read_credentials(self, names: tuple[str, ...]) -> Mapping[str, Secret]:
+        """All the connection holds: the operation gets those it names, what it hands back is searched for all."""
+        return await self._connection.read_credentials() if names else {}
 
     def _failure(self, kind: FailureKind, message: str) -> Failure:
         return Failure(kind, self._operation.connector_id, self._operation.operation_id, message)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
+from pydantic import BaseModel
+
 from dexbridge.connectors.call import CONNECTOR_ID_PATTERN
 from dexbridge.connectors.errors import InvalidOperation
 from dexbridge.connectors.operation import Operation
 from dexbridge.connectors.project import ProjectConnection
-from pydantic import BaseModel
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
+from pydantic import BaseModel
+
 from dexbridge.connectors.attempt import BranchTaken, Retry, Uncertain
 from dexbridge.connectors.call import Call
 from dexbridge.connectors.errors import CredentialsUnavailable, SecondRequest
@@ -16,7 +18,6 @@ from dexbridge.connectors.operation import Operation
 from dexbridge.connectors.project import ConnectionReference
 from dexbridge.connectors.receipt import Receipt
 from dexbridge.connectors.secret import Secret
-from pydantic import BaseModel
 
 In = TypeVar("In", bound=BaseModel)
 

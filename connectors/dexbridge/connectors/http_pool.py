@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from dexbridge.connectors.errors import ConnectorError, NeverSent, NoAnswer, NotConnected
+from dexbridge.connectors.errors import ConnectorError, NoAnswer, NotConnected, SecondRequest
 
 if TYPE_CHECKING:
     import aiohttp
@@ -94,9 +94,14 @@ class HttpPool:
         Raises:
             NeverSent: `leave` refused, or (NotConnected) no connection came up; nothing was sent.
             NoAnswer: the request left and no answer's headers came.
+            ValueError: the request cannot be built; nothing was sent.
         """
         import aiohttp  # noqa: PLC0415
 
+        for name, value in (headers or {}).items():
+            # aiohttp would find out only after `leave` was taken, when it writes the headers.
+            if any(ord(character) < 0x20 or character == "\x7f" for character in value):
+                raise ValueError(f"The header {name} holds a control character.")
         passage = _Passage(leave)
         host = urlsplit(url).hostname or ""
         try:
@@ -172,13 +177,13 @@ async def _before_headers(
     if sent.method == "CONNECT":  # to a proxy, not to the provider
         return
     passage: _Passage = context.trace_request_ctx
+    if passage.has_left:
+        # aiohttp makes a GET anew when its connection breaks. Refused here, it counts as without an answer.
+        raise SecondRequest("The HTTP client tried to send the request again.")
     try:
         passage.leave.take()
     except ConnectorError as error:
-        # aiohttp makes a GET anew when a kept connection breaks; the second leave is refused, and then the
-        # first request is the one that got no answer.
-        if isinstance(error, NeverSent):
-            passage.stopped = error
+        passage.stopped = error
         raise
     passage.has_left = True
 

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
-from dexbridge.connectors.errors import InvalidInput
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
+
+from dexbridge.connectors.errors import InvalidInput
 
 InputModel = TypeVar("InputModel", bound=BaseModel)
 

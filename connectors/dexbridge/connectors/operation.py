@@ -9,9 +9,10 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
+from pydantic import BaseModel
+
 from dexbridge.connectors.call import CONNECTOR_ID_PATTERN, OPERATION_ID_PATTERN
 from dexbridge.connectors.errors import InvalidOperation
-from pydantic import BaseModel
 
 _BRANCH_ID_PATTERN: Final = re.compile(r"[a-z][A-Za-z0-9]*")
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from dexbridge.connectors.receipt import Receipt
 from pydantic import BaseModel
+
+from dexbridge.connectors.receipt import Receipt
 
 
 @dataclass(frozen=True)

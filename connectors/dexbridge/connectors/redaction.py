@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeVar, cast
 
+from pydantic import BaseModel
+
 from dexbridge.connectors.attempt import Attempt, BranchTaken
 from dexbridge.connectors.failure import Failure
 from dexbridge.connectors.receipt import Receipt
 from dexbridge.connectors.reconciliation import FoundSent, Reconciliation
 from dexbridge.connectors.secret import Secret
-from pydantic import BaseModel
 
 MASK: Final = "[redacted]"
 

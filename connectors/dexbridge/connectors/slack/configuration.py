@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import urlsplit
 
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
 from dexbridge.connectors.definition import CredentialField
 from dexbridge.connectors.http_pool import LOOPBACK_HOSTS, MAX_BODY_BYTES
-from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 DEFAULT_TEXT_LIMIT: Final = 4_000
 LARGEST_TEXT_LIMIT: Final = 40_000

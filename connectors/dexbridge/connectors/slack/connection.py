@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import partial
 
+from pydantic import ValidationError
+
 from dexbridge.connectors.bound_operation import SETTLING_TIME, BoundOperation, bind_operation
 from dexbridge.connectors.errors import ConnectorError
 from dexbridge.connectors.http_pool import HTTP_TIMEOUT
@@ -27,7 +29,6 @@ from dexbridge.connectors.slack.posting import post
 from dexbridge.connectors.slack.reading import get_thread_reply, list_thread_messages
 from dexbridge.connectors.slack.reconciling import reconcile
 from dexbridge.connectors.slack.web_api import WebApi
-from pydantic import ValidationError
 
 
 class InvalidSlackConfiguration(ConnectorError, ValueError):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias, TypeVar
 
+from pydantic import Field, create_model, model_validator
+
 from dexbridge.connectors.input_schema import Advice, OperationInput, OperationOutput
 from dexbridge.connectors.slack.configuration import DEFAULT_TEXT_LIMIT
-from pydantic import Field, create_model, model_validator
 
 ChannelId: TypeAlias = Annotated[
     str,

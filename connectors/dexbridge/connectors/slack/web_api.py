@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from dexbridge.connectors.errors import SecondRequest
+from dexbridge.connectors.errors import CredentialsUnavailable, SecondRequest
 from dexbridge.connectors.http_pool import HttpAnswer, HttpPool, Leave
 from dexbridge.connectors.secret import Secret
 from dexbridge.connectors.slack.answers import SlackAnswer, read_answer
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 # slack_sdk writes message texts at DEBUG, also when its logger has no level of its own.
 _SDK_LOG: Final = logging.getLogger("dexbridge.connectors.slack.sdk")
 _SDK_LOG.setLevel(logging.INFO)
+
+
+_TOKEN: Final = re.compile(r"[!-~]+")
 
 
 class WebApi:
@@ -60,6 +64,11 @@ class WebApi:
         from slack_sdk.errors import SlackApiError  # noqa: PLC0415
         from slack_sdk.web.async_client import AsyncWebClient  # noqa: PLC0415
 
+        if not _TOKEN.fullmatch(token.reveal()):
+            raise CredentialsUnavailable(
+                "The Slack token of this connection holds a blank, a line break or another character no token has; "
+                "copy it again."
+            )
         wire = _Wire(self._pool, leave, self._max_response_bytes)
         client = AsyncWebClient(
             token=token.reveal(),

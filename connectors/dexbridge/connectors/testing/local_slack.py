@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, cast
 
 from aiohttp import web
+
 from dexbridge.connectors.testing.slack_faults import (
     Answer,
     AnswerLate,

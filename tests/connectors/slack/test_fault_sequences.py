@@ -1,0 +1,12 @@
+"""A short run of the benchmark: no duplicate post, no wrong outcome."""
+
+from __future__ import annotations
+
+from benchmarks.slack_faults import run
+
+
+async def test_random_faults_never_cause_a_duplicate_or_a_wrong_outcome() -> None:
+    tally = await run(sequences=20, seed=7)
+    assert tally.wrong == []
+    assert str(tally) == "sequences 20, duplicate posts 0, wrong outcomes 0"
+    assert {"sent", "not sent"} <= set(tally.outcomes)
