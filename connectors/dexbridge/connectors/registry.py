@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
@@ -12,13 +12,10 @@ from dexbridge.connectors.errors import InvalidConnector, UnknownConnection
 ENTRY_POINT_GROUP: Final = "dexbridge.connectors"
 
 
-def _slack() -> ConnectorDefinition:
-    from dexbridge.connectors.slack.definition import SLACK  # noqa: PLC0415  (a Connector is loaded when asked for)
-
-    return SLACK
-
-
-_BUILT_IN: Final[Mapping[str, Callable[[], ConnectorDefinition]]] = {"slack": _slack}
+# By name, as a package would: a Connector, and with it its provider's library, is only met when asked for.
+_BUILT_IN: Final[Mapping[str, EntryPoint]] = {
+    "slack": EntryPoint("slack", "dexbridge.connectors.slack.definition:SLACK", ENTRY_POINT_GROUP)
+}
 
 
 def _origin(point: EntryPoint) -> str:
@@ -64,8 +61,7 @@ def installed_connectors() -> Mapping[str, ConnectorDefinition]:
     Raises:
         InvalidConnector: a package's Connector cannot be loaded, or its ID is taken.
     """
-    found = {connector_id: load() for connector_id, load in _BUILT_IN.items()}
-    found |= {name: _load(point) for name, point in _entry_points().items()}
+    found = {name: _load(point) for name, point in {**_BUILT_IN, **_entry_points()}.items()}
     return dict(sorted(found.items()))
 
 
@@ -77,7 +73,7 @@ def connector(connector_id: str) -> ConnectorDefinition:
         InvalidConnector: the package that brings it cannot be loaded.
     """
     if connector_id in _BUILT_IN:
-        return _BUILT_IN[connector_id]()
+        return _load(_BUILT_IN[connector_id])
     points = _entry_points()
     if connector_id in points:
         return _load(points[connector_id])
