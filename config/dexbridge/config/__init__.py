@@ -1,7 +1,7 @@
 """The connection file: formats, validation, credentials, and the `Project` connections are taken from."""
 
 from dexbridge.config.codes import Code, Severity
-from dexbridge.config.diagnostic import REPORT_VERSION, Diagnostic, Place, SourceLine
+from dexbridge.config.diagnostic import REPORT_VERSION, Diagnostic, Place, SourceLine, report
 from dexbridge.config.envelope import SCHEMA_VERSION
 from dexbridge.config.errors import (
     ConfigurationDefect,
@@ -13,9 +13,20 @@ from dexbridge.config.errors import (
     InvalidToolOffer,
     ProjectClosed,
 )
-from dexbridge.config.loading import FILE_VARIABLE, load_from_environment, open_project
+from dexbridge.config.inspection import InspectedConnection, Inspection, inspect_file
+from dexbridge.config.live import LiveResult, check_live
+from dexbridge.config.loading import FILE_VARIABLE, connection_file, load_from_environment, open_project
 from dexbridge.config.project import OpenedConnection, Project
-from dexbridge.config.tool_check import validate_tools
+from dexbridge.config.schema import connection_file_schema
+from dexbridge.config.sealing import Sealed
+from dexbridge.config.tool_check import OfferedOperation, check_offer, validate_tools
+from dexbridge.config.writing import (
+    EnvironmentReference,
+    FileReference,
+    NewConnection,
+    NewCredential,
+    write_connection_file,
+)
 
 __all__ = [
     "FILE_VARIABLE",
@@ -28,15 +39,31 @@ __all__ = [
     "ConnectorsNotConfigured",
     "Diagnostic",
     "EnvironmentConflict",
+    "EnvironmentReference",
+    "FileReference",
+    "InspectedConnection",
+    "Inspection",
     "InvalidConnectionFile",
     "InvalidToolOffer",
+    "LiveResult",
+    "NewConnection",
+    "NewCredential",
+    "OfferedOperation",
     "OpenedConnection",
     "Place",
     "Project",
     "ProjectClosed",
+    "Sealed",
     "Severity",
     "SourceLine",
+    "check_live",
+    "check_offer",
+    "connection_file",
+    "connection_file_schema",
+    "inspect_file",
     "load_from_environment",
     "open_project",
+    "report",
     "validate_tools",
+    "write_connection_file",
 ]

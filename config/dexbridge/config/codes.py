@@ -15,6 +15,9 @@ class Severity(StrEnum):
 class Code(StrEnum):
     """What a diagnostic is about. A code keeps its meaning for ever; new ones may be added."""
 
+    NOT_CONFIGURED = "not-configured"
+    ENVIRONMENT_CONFLICT = "environment-conflict"
+
     FILE_ABSENT = "file-absent"
     FILE_KIND = "file-kind"
     FILE_SYMLINK = "file-symlink"

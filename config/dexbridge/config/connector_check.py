@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 from typing import Any, Final
 
+from pydantic import BaseModel, ValidationError
+
 from dexbridge.config.codes import Code, Severity
 from dexbridge.config.envelope import Record
 from dexbridge.config.errors import ConfigurationDefect
 from dexbridge.config.finding import Finding, Path, quoted
 from dexbridge.config.sealing import sealed
 from dexbridge.connectors import ConnectorDefinition
-from pydantic import BaseModel, ValidationError
 
 # Kinds of pydantic errors whose text tells the rule and never the value.
 _RULE_ONLY: Final = frozenset(

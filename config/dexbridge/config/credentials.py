@@ -46,11 +46,13 @@ class Resolved:
 
     Args:
         secrets: by name.
+        origins: where each that is not in the file itself comes from, for people.
         variables: what each environment variable that was read held.
         files: the identity of each file that was read; None when it cannot prove that the file is unchanged.
     """
 
     secrets: dict[str, Secret]
+    origins: dict[str, str]
     variables: dict[str, Secret]
     files: dict[str, Identity | None]
 
@@ -66,13 +68,19 @@ def _fields(definition_fields: tuple[CredentialField, ...]) -> dict[str, Credent
 
 
 def resolve_credentials(
-    record: Record, definition: ConnectorDefinition | None, source: Source, findings: list[Finding]
+    record: Record,
+    definition: ConnectorDefinition | None,
+    source: Source,
+    findings: list[Finding],
+    *,
+    guessed: bool = False,
 ) -> Resolved:
     """Reads and checks every credential of a record; faults are added to `findings`.
 
-    A record of a Connector that is not installed has its values read, and their names taken as they are.
+    With `guessed`, something was left out of the file, so what is missing is not a fault. A record of a Connector
+    that is not installed has its values read, and their names taken as they are.
     """
-    resolved = Resolved({}, {}, {})
+    resolved = Resolved({}, {}, {}, {})
     credentials = record.credentials
     if credentials is None:
         return resolved
@@ -81,33 +89,32 @@ def resolve_credentials(
     for name, value in credentials.items():
         if name in AUTH_METHOD_KEYS:
             _check_auth_method(name, value, record, findings)
-            continue
-        field = None
-        if fields is not None:
-            field = fields.get(name)
-            if field is None:
-                findings.append(_unknown(name, record, tuple(fields)))
-                continue
-        if type(value) is str:
-            text = value
+        elif fields is not None and name not in fields:
+            findings.append(_unknown(name, record, tuple(fields)))
         else:
-            refuse = _refusal((*path, name), record, findings)
-            text = _follow(value, source, resolved, refuse)
-        if text is None:
-            continue
-        fault = _shape(text, field)
-        if fault is not None:
-            message, mend = fault
-            findings.append(
-                Finding(Code.CREDENTIAL_SHAPE, (*path, name), f"{_show(name)} {message}", mend, record.label)
-            )
-            continue
-        resolved.secrets[name] = Secret(text)
+            text = value if type(value) is str else None
+            if text is None:
+                text = _referred(name, value, source, resolved, _refusal((*path, name), record, findings))
+            fault = _shape(text, fields.get(name) if fields is not None else None) if text is not None else None
+            if fault is not None:
+                message = f"{_show(name)} {fault[0]}"
+                findings.append(Finding(Code.CREDENTIAL_SHAPE, (*path, name), message, fault[1], record.label))
+            elif text is not None:
+                resolved.secrets[name] = Secret(text)
     if fields is not None:
-        for field in fields.values():
-            if field.required and field.name not in credentials:
-                findings.append(_missing(field, record))
+        findings += (
+            _missing(field, record)
+            for field in fields.values()
+            if field.required and field.name not in credentials and not guessed
+        )
     return resolved
+
+
+def _referred(name: str, value: object, source: Source, resolved: Resolved, refuse: _Refuse) -> str | None:
+    text = _follow(value, source, resolved, refuse)
+    if text is not None and is_object(value):
+        resolved.origins[name] = " ".join(next(iter(value.items())))
+    return text
 
 
 def _refusal(path: Path, record: Record, findings: list[Finding]) -> _Refuse:

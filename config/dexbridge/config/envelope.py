@@ -159,28 +159,40 @@ def check_record(
             )
         )
         connector_id = ""
-    parts: list[dict[str, Any] | None] = []
-    for key in ("configuration", "credentials"):
-        value = raw.get(key)
-        if is_object(value):
-            parts.append(value)
-            continue
-        parts.append(None)
-        if key in raw:
-            findings.append(_wrong_type((*path, key), key, "an object", name))
-        elif key.lower() not in lowered and not guessed:
-            findings.append(_missing(path, key, f"Add an empty one: {key} = {{}} (in JSON: {{}}).", name))
+    here = _Here(path, raw, name, lowered, guessed)
     return Record(
         index,
         path,
         connector_id,
         connection_name,
-        parts[0],
-        parts[1],
+        _member(here, "configuration", findings),
+        _member(here, "credentials", findings),
         _expiry(raw.get("credentialExpiresAt"), (*path, "credentialExpiresAt"), findings, name),
         _status(raw.get("credentialStatus"), (*path, "credentialStatus"), findings, name),
         {key: raw[key] for key in extra_keys} if extra_keys else _NO_EXTRA,
     )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Here:
+    """The record that is being checked."""
+
+    path: Path
+    raw: dict[str, Any]
+    name: str | None
+    lowered: set[str]
+    guessed: bool
+
+
+def _member(here: _Here, key: str, findings: list[Finding]) -> dict[str, Any] | None:
+    value = here.raw.get(key)
+    if is_object(value):
+        return value
+    if key in here.raw:
+        findings.append(_wrong_type((*here.path, key), key, "an object", here.name))
+    elif key.lower() not in here.lowered and not here.guessed:
+        findings.append(_missing(here.path, key, f"Add an empty one: {key} = {{}} (in JSON: {{}}).", here.name))
+    return None
 
 
 _NO_EXTRA: Final[dict[str, Any]] = {}

@@ -185,18 +185,18 @@ class _Look:
             record = check_record(index, raw, findings, names=self.form.names, guessed=decoded.guessed)
             if record is not None:
                 self.records.append(record)
-                self._check(record)
+                self._check(record, guessed=decoded.guessed)
         check_unique(self.records, findings)
         if only is None:
             check_bindings(decoded.value, self.records, findings, guessed=decoded.guessed)
 
-    def _check(self, record: Record) -> None:
+    def _check(self, record: Record, *, guessed: bool) -> None:
         definition = None
         if record.connector_id:
             definition = self.connectors.get(record.connector_id)
             if definition is None:
                 self.findings.append(not_installed(record, self._installed))
-        resolved = resolve_credentials(record, definition, self._source, self.findings)
+        resolved = resolve_credentials(record, definition, self._source, self.findings, guessed=guessed)
         if definition is not None:
             check_configuration(record, definition, self.findings)
         self._warn(record)

@@ -71,12 +71,13 @@ def diagnose(
     all_findings = list(findings)
     if decoded.has_duplicates:
         all_findings += _duplicates(root)
+    # Keys the findings name may be shown on every line, as the messages show them too.
+    named = {str(one.path[-1]) for one in all_findings if one.at_key and one.path and harmless(str(one.path[-1]))}
+    words = frozenset(words | named)
     placed: list[tuple[int, int, Diagnostic]] = []
     for order, finding in enumerate(all_findings):
         start, end = _stretch(finding, root)
         place, line, width = lines.locate(start, end)
-        more = {str(finding.path[-1])} if finding.path and harmless(str(finding.path[-1])) else set[str]()
-        known = frozenset(words | more)
         diagnostic = Diagnostic(
             finding.severity,
             finding.code,
@@ -86,7 +87,7 @@ def diagnose(
             finding.connection,
             finding.message,
             finding.mend,
-            mask_line(line, place.column - 1, width, known),
+            mask_line(line, place.column - 1, width, words),
             tuple(lines.locate(*_span(root, other, at_key=False))[0] for other in finding.related),
         )
         placed.append((start, order, _scrubbed(diagnostic, secrets)))

@@ -13,8 +13,9 @@ from typing import Final
 
 import tree_sitter_json
 import tree_sitter_toml
-from dexbridge.config.finding import Path
 from tree_sitter import Language, Node, Parser
+
+from dexbridge.config.finding import Path
 
 _DEPTH: Final = 70
 _JSON: Final = Language(tree_sitter_json.language())

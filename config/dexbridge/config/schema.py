@@ -49,7 +49,7 @@ def _record(*, toml: bool) -> dict[str, Any]:
         "type": "object",
         "required": [*names, "configuration", "credentials"],
         "properties": {
-            **{name: _TEXT for name in NAME_KEYS},
+            **dict.fromkeys(NAME_KEYS, _TEXT),
             "connectorId": {"type": "string", "pattern": "^[a-z][a-z0-9-]{1,62}$"},
             "configuration": {"type": "object"},
             "credentials": {"type": "object"},
@@ -63,7 +63,7 @@ def _binding() -> dict[str, Any]:
     return {
         "type": "object",
         "required": list(BINDING_NAME_KEYS),
-        "properties": {**{name: _TEXT for name in BINDING_NAME_KEYS}, "configuration": {"type": ["object", "null"]}},
+        "properties": {**dict.fromkeys(BINDING_NAME_KEYS, _TEXT), "configuration": {"type": ["object", "null"]}},
     }
 
 

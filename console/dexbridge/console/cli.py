@@ -1,0 +1,43 @@
+"""The command `dexbridge`. Each sub-command lives in its own module and is imported only when it is asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+import typer
+
+# Name, module with a Typer called `app`, what `dexbridge --help` says of it.
+COMMANDS: Final = (("config", "dexbridge.console.commands.config", "Check, write and show connection files."),)
+
+
+def build_app(arguments: Sequence[str]) -> typer.Typer:
+    """The command line for these arguments: only the sub-command they name is imported."""
+    app = typer.Typer(
+        name="dexbridge",
+        help="Connector operations as durable tools of Claude agents.",
+        no_args_is_help=True,
+        add_completion=False,
+        # A printed traceback with locals is where secrets leak; Python's own has none.
+        pretty_exceptions_enable=False,
+    )
+    asked = next((argument for argument in arguments if not argument.startswith("-")), None)
+    for name, module, about in COMMANDS:
+        sub: typer.Typer = import_module(module).app if name == asked else typer.Typer()
+        app.add_typer(sub, name=name, help=about)
+    return app
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command line; ends the process with its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        app = build_app(given)
+    except ModuleNotFoundError as missing:
+        if missing.name is None or missing.name.startswith("dexbridge"):
+            raise
+        typer.echo(f"{missing.name} is not installed. Install all parts: pip install 'dexbridge[all]'", err=True)
+        sys.exit(2)
+    app(args=given)

@@ -1,0 +1,73 @@
+"""How diagnostics look on a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import typer
+
+from dexbridge.config import Code, ConnectorsNotConfigured, Diagnostic, EnvironmentConflict, Severity, connection_file
+
+_COLOURS = {Severity.ERROR: typer.colors.RED, Severity.WARNING: typer.colors.YELLOW}
+
+
+def wants_colour() -> bool:
+    """Whether the output is a terminal whose user did not set NO_COLOR (no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def render(diagnostics: Iterable[Diagnostic], *, colour: bool) -> Iterator[str]:
+    """The lines that show diagnostics, each with its source line and carets."""
+
+    def paint(text: str, shade: str, *, bold: bool = False) -> str:
+        return typer.style(text, fg=shade, bold=bold) if colour else text
+
+    for one in diagnostics:
+        shade = _COLOURS[one.severity]
+        where = one.path if one.place is None else f"{one.path}:{one.place.line}:{one.place.column}"
+        yield f"{where}: {paint(f'{one.severity}[{one.code}]', shade, bold=True)}: {one.message}"
+        if one.source is not None and one.place is not None:
+            number = str(one.place.line)
+            yield f" {number} | {one.source.text}"
+            carets = " " * one.source.caret + "^" * one.source.width
+            yield f" {' ' * len(number)} | {paint(carets, shade)}"
+        for place in one.related:
+            yield f"   see also {one.path}:{place.line}:{place.column}"
+        if one.connection is not None:
+            yield f"   connection: {one.connection}"
+        yield f"   mend: {one.mend}"
+        yield ""
+
+
+def chosen_file(file: Path | None) -> str | Diagnostic:
+    """The absolute path of the file on the command line, else of the environment's; or why there is none."""
+    if file is not None:
+        return str(file.absolute())
+    try:
+        return connection_file(os.environ)
+    except ConnectorsNotConfigured:
+        code, message = Code.NOT_CONFIGURED, "No file is given, and DEX_CONNECTOR_CONFIG_FILE is not set."
+        mend = "Give a file, or set DEX_CONNECTOR_CONFIG_FILE to its path."
+    except EnvironmentConflict as conflict:
+        code = Code.ENVIRONMENT_CONFLICT
+        message, _, mend = str(conflict).partition(" Unset ")
+        mend = f"Unset {mend}"
+    return Diagnostic(Severity.ERROR, code, "", None, "", None, message, mend)
+
+
+def exit_code(diagnostics: Iterable[Diagnostic], *, strict: bool) -> int:
+    """0 when all is well, 1 for warnings under `strict`, 2 for faults."""
+    severities = {one.severity for one in diagnostics}
+    if Severity.ERROR in severities:
+        return 2
+    return 1 if strict and Severity.WARNING in severities else 0
+
+
+def summary(diagnostics: Iterable[Diagnostic]) -> str:
+    """Such as "2 errors, 1 warning"."""
+    severities = [one.severity for one in diagnostics]
+    counts = [(severities.count(Severity.ERROR), "error"), (severities.count(Severity.WARNING), "warning")]
+    return ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)

@@ -1,0 +1,53 @@
+"""`dexbridge config show`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dexbridge.config import Diagnostic, InspectedConnection, Sealed, inspect_file
+from dexbridge.config.redaction import redacted
+from dexbridge.connectors import installed_connectors
+from dexbridge.console.commands.config_report import chosen_file, exit_code, render, summary, wants_colour
+
+
+def show(
+    file: Annotated[
+        Path | None, typer.Argument(help="The connection file; else DEX_CONNECTOR_CONFIG_FILE names it.")
+    ] = None,
+) -> None:
+    """Shows what a connection file holds, without any credential."""
+    path = chosen_file(file)
+    if isinstance(path, Diagnostic):
+        diagnostics: tuple[Diagnostic, ...] = (path,)
+    else:
+        inspection = inspect_file(path, Sealed[Mapping[str, str]](os.environ), installed_connectors())
+        diagnostics = inspection.diagnostics
+        for connection in inspection.connections:
+            for line in _lines(connection):
+                typer.echo(line)
+    colour = wants_colour()
+    for line in render(diagnostics, colour=colour):
+        typer.echo(line, color=colour, err=True)
+    if diagnostics:
+        typer.echo(summary(diagnostics), err=True)
+    raise typer.Exit(exit_code(diagnostics, strict=False))
+
+
+def _lines(connection: InspectedConnection) -> Iterator[str]:
+    yield redacted(connection.reference.connector_id) + "/" + redacted(connection.reference.connection_name)
+    yield f"  configuration: {json.dumps(redacted(connection.configuration))}"
+    if not connection.credentials.secrets:
+        yield "  credentials: none"
+    for name in connection.credentials.secrets:
+        origin = connection.credentials.origins.get(name)
+        yield f"  credential {redacted(name)}: set{', from ' + origin if origin else ''}"
+    if connection.expires_at is not None:
+        yield f"  credentials expire at: {connection.expires_at.isoformat()}"
+    if connection.reauthorization_required:
+        yield "  credentials have to be authorized again"
