@@ -45,7 +45,7 @@ from dexbridge.connectors.testing.slack_faults import (
     rate_limited,
     redirect,
 )
-from dexbridge.connectors.testing.slack_workspace import SEEDED_CHANNEL, SEEDED_THREAD
+from dexbridge.connectors.testing.slack_workspace import SEEDED_CHANNEL
 
 HTTP_TIMEOUT = timedelta(seconds=0.4)
 LATE = 0.7
@@ -153,8 +153,9 @@ async def _sequence(
     operation = connection.post_thread_reply()
     plan = [_write_fault(rng) for _ in range(ATTEMPTS)]
     read_fault = _read_fault(rng)
+    thread = server.workspace.post(SEEDED_CHANNEL, f"Question {number}", user="U0CUSTOMER1")
     arguments = operation.validate(
-        {"channel_id": SEEDED_CHANNEL, "thread_timestamp": SEEDED_THREAD, "text": f"Sequence {number}"}
+        {"channel_id": SEEDED_CHANNEL, "thread_timestamp": thread.ts, "text": f"Sequence {number}"}
     )
     opened_at = datetime.now(UTC)
     attempt: Attempt | None = None

@@ -359,6 +359,15 @@ async def test_a_cancelled_dispatch_raises_cancellation_without_the_frames_that_
     assert task.cancelled()
 
 
+async def test_a_cancellation_that_is_not_ours_is_judged_like_an_exception() -> None:
+    async def send(dispatch: Dispatch[Grant]) -> Attempt:
+        dispatch.about_to_send()
+        raise asyncio.CancelledError
+
+    assert isinstance(await outcome(GRANT, send), Uncertain)
+    assert is_defect(await outcome(LOOK, send))
+
+
 async def test_an_author_cannot_leak_a_token_by_accident(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
 

@@ -190,6 +190,10 @@ class _Bound(Generic[In]):
                 for name in self._operation.credentials:
                     dispatch.credential(name)
                 attempt = await self._send(dispatch)
+        except asyncio.CancelledError:
+            if _is_being_cancelled():
+                raise
+            attempt = self._stopped(dispatch, RuntimeError("a part of the call was cancelled, the call was not"))
         except Exception as error:  # noqa: BLE001  (an author's code may raise anything; the request's state decides)
             attempt = self._stopped(dispatch, error)
         else:
@@ -336,6 +340,11 @@ class _Bound(Generic[In]):
         name = type(error).__name__
         _LOG.error("%s on %s: %s %s at %s", self._operation.tool_name, self.reference, name, when, place)
         return f"{self._operation.title} stopped on an unexpected {name} {when}; the Worker's log says where."
+
+
+def _is_being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 Result = TypeVar("Result")

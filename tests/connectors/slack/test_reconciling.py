@@ -112,11 +112,28 @@ async def test_a_message_with_another_call_id_or_event_type_is_not_ours(
     for metadata in (
         {"event_type": "dexbridge_call", "event_payload": {"call_id": "another"}},
         {"event_type": "task_created", "event_payload": {"call_id": call_id}},
-        {"event_type": "dexbridge_call", "event_payload": None},
-        {"event_type": "dexbridge_call"},
     ):
         server.workspace.post(SEEDED_CHANNEL, "On its way.", thread_ts=SEEDED_THREAD, metadata=metadata)
+    server.workspace.post(SEEDED_CHANNEL, "Another text.", thread_ts=SEEDED_THREAD)
     assert isinstance(await look_for_reply(), FoundNotSent)
+
+
+@pytest.mark.parametrize(
+    ("text", "metadata"),
+    [
+        ("On its way.", None),
+        ("<On its way.>", {}),
+        ("Something else", {"event_type": "dexbridge_call"}),
+        ("Something else", {"event_type": "dexbridge_call", "event_payload": None}),
+    ],
+)
+async def test_a_message_whose_call_id_slack_does_not_show_leaves_the_outcome_unknown(
+    look_for_reply: Look, server: LocalSlack, text: str, metadata: dict[str, Any] | None
+) -> None:
+    server.workspace.post(SEEDED_CHANNEL, text, thread_ts=SEEDED_THREAD, metadata=metadata)
+    found = await look_for_reply()
+    assert isinstance(found, CannotTell)
+    assert "like it" in found.message
 
 
 async def test_several_pages_are_read_and_no_more_than_a_handful(

@@ -30,6 +30,11 @@ def escape_text(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def unescape_text(text: str) -> str:
+    """The opposite of `escape_text`."""
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
 async def post(api: WebApi, dispatch: Dispatch[Any]) -> Attempt:
     """Posts the dispatch's message: one `chat.postMessage`."""
     given: PostChannelMessageInput | PostThreadReplyInput = dispatch.input

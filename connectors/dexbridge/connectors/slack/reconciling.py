@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from dexbridge.connectors.slack.advice import advice_for
 from dexbridge.connectors.slack.answers import Proof, SlackAnswer
 from dexbridge.connectors.slack.messages import RawMessage, metadata_of, next_cursor, raw_messages, to_message
 from dexbridge.connectors.slack.models import PostChannelMessageInput, PostedMessage, PostThreadReplyInput
-from dexbridge.connectors.slack.posting import CALL_EVENT_TYPE
+from dexbridge.connectors.slack.posting import CALL_EVENT_TYPE, unescape_text
 from dexbridge.connectors.slack.web_api import WebApi
 
 MAX_READS: Final = 4
@@ -23,6 +24,8 @@ _PAGE: Final = 15
 _CLOCK_SLACK: Final = timedelta(seconds=60)
 """How far the window is opened at both ends, because Slack's clock stamps the messages."""
 
+_NO_WORD: Final = re.compile(r"\W+")
+
 _NO_LEAVE_NEEDED: Final = Leave(take=lambda: None, check=lambda: None)
 """Reads on behalf of an Inquiry are not the dispatch: they may be made at any time."""
 
@@ -32,6 +35,7 @@ async def reconcile(api: WebApi, inquiry: Inquiry[Any]) -> Reconciliation:
     given: PostChannelMessageInput | PostThreadReplyInput = inquiry.input
     token = inquiry.credential("user_token")
     method, arguments = _window(inquiry, given)
+    may_be_ours = False
     for _ in range(MAX_READS):
         answer = await api.read(token, _NO_LEAVE_NEEDED, method, arguments)
         if answer.proof is not Proof.DONE:
@@ -46,10 +50,13 @@ async def reconcile(api: WebApi, inquiry: Inquiry[Any]) -> Reconciliation:
                 message = to_message(given.channel_id, raw)
                 receipt = inquiry.receipt(message.timestamp, request_id=answer.request_id)
                 return FoundSent(PostedMessage(message=message), receipt)
+            may_be_ours = may_be_ours or _may_be_ours(raw, given.text)
         cursor = next_cursor(answer.payload)
         if cursor is None:
             if answer.payload.get("has_more") is True:
                 return CannotTell("Slack says there are more messages, but not how to read them.")
+            if may_be_ours:
+                return CannotTell("Slack holds a message like it, but does not show which call posted it.")
             return FoundNotSent("Slack does not hold the message: it was not sent.")
         arguments = {**arguments, "cursor": cursor}
     return CannotTell(f"More messages were written meanwhile than {MAX_READS} pages hold; look in Slack.")
@@ -76,6 +83,19 @@ def _timestamp(instant: datetime) -> str:
 def _is_ours(raw: RawMessage, call_id: str) -> bool:
     event_type, payload = metadata_of(raw)
     return event_type == CALL_EVENT_TYPE and payload.get("call_id") == call_id
+
+
+def _may_be_ours(raw: RawMessage, text: str) -> bool:
+    """Whether Slack may be keeping the Call ID of this message from us.
+
+    Without include_all_metadata, or when it is not honoured, Slack gives no metadata or only its event type. It
+    also writes links and entities in its own way, so texts are compared by their letters and digits.
+    """
+    event_type, payload = metadata_of(raw)
+    if event_type == CALL_EVENT_TYPE:
+        return "call_id" not in payload
+    found, sent = (_NO_WORD.sub("", unescape_text(each)) for each in (str(raw.get("text", "")), text))
+    return event_type is None and found == sent
 
 
 def _why_unread(answer: SlackAnswer) -> str:
