@@ -1,1 +1,27 @@
-"""dexbridge.claude"""
+"""Claude Agent SDK agents in durable sessions.
+
+Names are loaded when they are first used, so that `dexbridge.claude.testing` needs no Claude SDK.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dexbridge.claude.environment import build_claude_cli_environment
+    from dexbridge.claude.flow import claude_agent_session_flow
+    from dexbridge.claude.options import ClaudeAgentOptionsContext
+
+__all__ = ["ClaudeAgentOptionsContext", "build_claude_cli_environment", "claude_agent_session_flow"]
+
+_PLACES = {
+    "ClaudeAgentOptionsContext": "dexbridge.claude.options",
+    "build_claude_cli_environment": "dexbridge.claude.environment",
+    "claude_agent_session_flow": "dexbridge.claude.flow",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415
+
+    return getattr(import_module(_PLACES[name]), name)

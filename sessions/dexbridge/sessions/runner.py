@@ -50,11 +50,14 @@ class CallLeaves:
         wish: The call. Its result is given with `give_result`.
         said: What the model said before it asked; text after the call is dropped.
         transcript: What the segment adds to the transcript.
+        prompts_given: Whether the model got the messages; not when it went from a handed-over result straight to
+            another call.
     """
 
     wish: ToolWish
     said: str
     transcript: tuple[TranscriptEntry, ...]
+    prompts_given: bool = True
 
 
 SegmentEnd = Answered | CallLeaves

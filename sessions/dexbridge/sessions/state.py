@@ -62,7 +62,7 @@ class SessionState(Persisted):
     created_at: Instant
     status: SessionStatus = SessionStatus.IDLE
     turn: int = 0
-    step_counts: dict[StepType, int] = Field(default_factory=dict)
+    step_counts: dict[StepType, int] = Field(default_factory=dict[StepType, int])
     due: StepExecution | None = None
     prompt: tuple[UserMessage, ...] = ()
     queued: tuple[UserMessage, ...] = ()

@@ -107,7 +107,7 @@ def _call_left(context: StepContext, end: CallLeaves, attempts: int) -> Change:
 
     def change(state: SessionState) -> Transition:
         said = assistant_message(state, end.said)
-        kept = _committed(state, end.transcript)
+        kept = _committed(state, end.transcript, prompts_given=end.prompts_given)
         if tool is None:
             refused = ToolOutcome(OutcomeKind.FAILED, f"There is no tool {wish.tool!r}; nothing was called.")
             return _with(not_called(context, kept, wish, refused), said, end, event)
@@ -143,11 +143,13 @@ def _with(refused: Transition, said: tuple[Message, ...], end: CallLeaves, event
     return Transition(refused.state, said, end.transcript, refused.calls, (event, *refused.events))
 
 
-def _committed(state: SessionState, transcript: tuple[TranscriptEntry, ...]) -> SessionState:
-    """The model has now seen the prompt and the result in a segment that is kept."""
+def _committed(
+    state: SessionState, transcript: tuple[TranscriptEntry, ...], *, prompts_given: bool = True
+) -> SessionState:
+    """The model has now seen the result, and the prompt if it was given, in a segment that is kept."""
     return state.model_copy(
         update={
-            "prompt": (),
+            "prompt": () if prompts_given else state.prompt,
             "result": None,
             "transcript_rows": state.transcript_rows + len(transcript),
             "transcript_bytes": state.transcript_bytes + sum(len(entry.json) for entry in transcript),

@@ -1,0 +1,50 @@
+"""A session flow whose agent is Claude Code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from claude_agent_sdk import SdkMcpTool
+
+from dexbridge.claude.function_tool import function_tools
+from dexbridge.claude.options import BuildOptions
+from dexbridge.claude.runner import ClaudeRunner
+from dexbridge.sessions import AgentSessionFlow, SessionLimits
+from dexbridge.toolsource import OfferedTools, ToolPolicy, ToolSource
+
+__all__ = ["claude_agent_session_flow"]
+
+
+def claude_agent_session_flow(
+    build_options: BuildOptions,
+    custom_tools: Sequence[SdkMcpTool[Any]],
+    *,
+    flow_type: str,
+    tool_sources: Sequence[ToolSource] = (),
+    tool_policies: Mapping[str, ToolPolicy] | None = None,
+    run_model_limit: timedelta = timedelta(minutes=15),
+) -> AgentSessionFlow:
+    """Builds the flow; build the same one in every process that runs its sessions or talks to them.
+
+    Args:
+        build_options: Returns the Claude options of a session; called for every segment. Options under which a call
+            could run inside the CLI fail the RunModel attempt with a message that names them.
+        custom_tools: Functions made with the SDK's `@tool`. Reads run inside the CLI, writes in Steps of their own.
+        flow_type: Names the kind of session in the database.
+        tool_sources: Offer Connector operations; every call of one runs in a Step of its own.
+        tool_policies: By the tools' own names. A custom tool without one counts as a non-idempotent write that asks.
+        run_model_limit: Longest time of one segment.
+
+    Raises:
+        InvalidToolDefinition: A tool's name, schema or policy cannot be offered.
+    """
+    policies = dict(tool_policies or {})
+    tools = OfferedTools(function_tools(custom_tools, policies), tool_sources, policies)
+    return AgentSessionFlow(
+        flow_type=flow_type,
+        runner=ClaudeRunner(build_options, tools, flow_type),
+        tools=tools,
+        limits=SessionLimits(run_model=run_model_limit),
+    )

@@ -1,0 +1,108 @@
+"""The second lock: the MCP handlers the CLI can reach. They hold no connection.
+
+Behind a tool that must leave the CLI there is nothing but a recorded result to hand out, once, for one tool-use ID.
+So even a call that the hook did not stop cannot reach a provider.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from claude_agent_sdk import McpSdkServerConfig
+from mcp.server import Server, ServerRequestContext
+from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, TextContent, Tool
+
+from dexbridge.claude.function_tool import FunctionTool
+from dexbridge.claude.hook_lock import must_leave
+from dexbridge.claude.results import bounded, text_of
+from dexbridge.sessions import CallResult
+from dexbridge.toolsource import MCP_SERVER, InvalidArguments, OfferedTools
+
+__all__ = ["HandlerLock"]
+
+logger = logging.getLogger(__name__)
+
+_TOOL_USE_ID = "claudecode/toolUseId"
+
+Read = Callable[[dict[str, Any]], Awaitable[Mapping[str, Any]]]
+
+
+class HandlerLock:
+    """The MCP server `tools` of one segment.
+
+    Args:
+        tools: What the session offers.
+        recorded: The result this segment hands over, if any.
+        on_refused: Called with the tool-use ID of a call that should have left the CLI and was refused here.
+    """
+
+    def __init__(self, tools: OfferedTools, recorded: CallResult | None, on_refused: Callable[[str], None]) -> None:
+        self._listed = [
+            Tool.model_validate(
+                {"name": tool.name, "description": tool.description, "inputSchema": dict(tool.input_schema)}
+            )
+            for tool in tools
+        ]
+        # Only functions of the application that are reads; nothing here leads to a connection or to a write.
+        self._reads = {tool.name: tool for tool in tools if isinstance(tool, FunctionTool) and not tool.effect.is_write}
+        self._recorded = recorded
+        self._handed_out = False
+        self._on_refused = on_refused
+
+    @property
+    def handed_out(self) -> bool:
+        """Whether the recorded result was given to the CLI."""
+        return self._handed_out
+
+    def server(self) -> McpSdkServerConfig:
+        """The server for `ClaudeAgentOptions.mcp_servers`."""
+        server = Server(MCP_SERVER, on_list_tools=self._list_tools, on_call_tool=self._call_tool)
+        return McpSdkServerConfig(type="sdk", name=MCP_SERVER, instance=server)
+
+    async def _list_tools(self, context: ServerRequestContext[Any, Any], params: Any) -> ListToolsResult:
+        del context, params
+        return ListToolsResult(tools=self._listed)
+
+    async def _call_tool(
+        self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams
+    ) -> CallToolResult:
+        del context
+        meta: Mapping[str, Any] = params.meta or {}
+        tool_use_id = str(meta.get(_TOOL_USE_ID) or "")
+        recorded = self._recorded
+        if recorded is not None and not self._handed_out and tool_use_id == recorded.tool_use_id:
+            self._handed_out = True
+            return _result(bounded(recorded.text), is_error=recorded.is_error)
+        arguments = params.arguments or {}
+        read = self._reads.get(params.name)
+        if read is None:
+            return self._refuse(params.name, tool_use_id)
+        try:
+            checked = read.validate(arguments)
+        except InvalidArguments as error:
+            return _result(str(error), is_error=True)
+        if must_leave(read, checked):
+            return self._refuse(params.name, tool_use_id)
+        return await _run_read(read, checked)
+
+    def _refuse(self, name: str, tool_use_id: str) -> CallToolResult:
+        self._on_refused(tool_use_id)
+        logger.warning("A call of %s reached its handler inside the CLI and was refused; nothing was sent.", name)
+        return _result(
+            f"{name} was not called: its calls must leave the conversation. Ask for it again.", is_error=True
+        )
+
+
+async def _run_read(tool: FunctionTool, arguments: dict[str, Any]) -> CallToolResult:
+    try:
+        result = await tool.sdk_tool.handler(arguments)
+    except Exception as error:  # noqa: BLE001 - the application's function; the model gets an error it can act on
+        logger.warning("The read %s raised %s.", tool.name, type(error).__name__)
+        return _result(f"{tool.name} failed with {type(error).__name__}.", is_error=True)
+    return _result(text_of(result), is_error=result.get("is_error") is True)
+
+
+def _result(text: str, *, is_error: bool) -> CallToolResult:
+    return CallToolResult.model_validate({"content": [TextContent(type="text", text=text)], "isError": is_error})

@@ -1,0 +1,91 @@
+"""The first lock: a hook that decides, before any tool runs, whether its call may run inside the CLI.
+
+Source: design "What works": the first call that must leave is deferred, which ends the run; a later one of the same
+reply is denied with a text that tells the model to ask again, since the CLI would lose it without a trace.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Literal, cast
+
+from claude_agent_sdk import HookContext, HookInput, HookJSONOutput
+
+from dexbridge.sessions import CallResult
+from dexbridge.toolsource import AgentTool, InvalidArguments, OfferedTools, leaves_segment, short_name
+
+__all__ = ["HookLock", "must_leave"]
+
+logger = logging.getLogger(__name__)
+
+
+def must_leave(tool: AgentTool, arguments: dict[str, Any]) -> bool:
+    """Whether this call runs in a Step of its own: a Connector call, a write, or a read a person must approve."""
+    return leaves_segment(tool) or tool.asks(arguments)
+
+
+class HookLock:
+    """The PreToolUse hook of one segment.
+
+    Args:
+        tools: What the session offers.
+        replay: The recorded result this segment hands over; the CLI's replay of that call is allowed through to the
+            handler, which returns it.
+    """
+
+    def __init__(self, tools: OfferedTools, replay: CallResult | None) -> None:
+        self._tools = tools
+        self._replay = replay
+        self._leaving: str | None = None
+
+    @property
+    def leaving(self) -> str | None:
+        """Tool-use ID of the call that was deferred, if any."""
+        return self._leaving
+
+    def forget(self, tool_use_id: str) -> None:
+        """The CLI went on in spite of the deferral: the next call may leave."""
+        if self._leaving == tool_use_id:
+            self._leaving = None
+
+    async def __call__(self, hook_input: HookInput, tool_use_id: str | None, context: HookContext) -> HookJSONOutput:
+        """Decides about one call. Nothing is awaited, so two calls cannot both be the first."""
+        del context
+        call = cast("dict[str, Any]", hook_input)
+        name = short_name(str(call.get("tool_name", "")))
+        if name is None:
+            return {}
+        tool = self._tools.find(name)
+        if tool is None:
+            return _decide("deny", f"There is no tool {name}.")
+        identity = str(call.get("tool_use_id") or tool_use_id or "")
+        if self._replay is not None and identity == self._replay.tool_use_id:
+            return _decide("allow", "the recorded result is handed over")
+        try:
+            arguments = tool.validate(cast("dict[str, Any]", call.get("tool_input") or {}))
+        except InvalidArguments as error:
+            return _decide("deny", str(error))
+        if not must_leave(tool, arguments):
+            return _decide("allow", "a read runs inside the turn")
+        if call.get("agent_id"):
+            return _decide("deny", f"{name} cannot be called by a subagent: call this tool from the main conversation.")
+        if self._leaving not in (None, identity):
+            return _decide(
+                "deny",
+                f"{name} was not called: only one such call of a reply can be made at a time, and another one came "
+                f"first. Wait for its result, then ask for {name} again if it is still wanted.",
+            )
+        self._leaving = identity
+        logger.debug("The call %s of %s leaves the CLI.", identity, name)
+        return _decide("defer", "the call runs in a Step of its own")
+
+
+def _decide(decision: Literal["allow", "deny", "defer"], reason: str) -> HookJSONOutput:
+    # Without hookEventName the CLI ignores the decision.
+    return {
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": decision,
+            "permissionDecisionReason": reason,
+        }
+    }

@@ -1,0 +1,191 @@
+"""The options of a segment: what the application chose, what we need, and what must not be combined."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from claude_agent_sdk import ClaudeAgentOptions, HookContext, HookInput, HookJSONOutput, HookMatcher
+
+from dexbridge.claude.environment import blank_inherited
+from dexbridge.claude.handler_lock import HandlerLock
+from dexbridge.claude.hook_lock import HookLock
+from dexbridge.claude.transcript import SegmentTranscript
+from dexbridge.sessions import SegmentFailed
+from dexbridge.toolsource import MCP_SERVER, OfferedTools, leaves_segment, mcp_name, short_name
+
+__all__ = ["BuildOptions", "ClaudeAgentOptionsContext", "check_options", "segment_options"]
+
+_HOOK_SECONDS = 30.0
+_OURS = (
+    "resume",
+    "continue_conversation",
+    "session_id",
+    "fork_session",
+    "resume_session_at",
+    "resume_drops_turn",
+    "session_store",
+    "permission_prompt_tool_name",
+)
+_FORBIDDEN_FLAGS = (
+    "bare",
+    "dangerously-skip-permissions",
+    "allow-dangerously-skip-permissions",
+    "permission-mode",
+    "permission-prompt-tool",
+    "resume",
+    "continue",
+    "session-id",
+    "fork-session",
+    "no-session-persistence",
+    "mcp-config",
+)
+_CREDENTIALS = (
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_VERTEX",
+    "CLAUDE_CODE_USE_FOUNDRY",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudeAgentOptionsContext:
+    """What the application's options factory may read.
+
+    Attributes:
+        session_id: The session a segment is run for.
+        flow_type: Its type.
+    """
+
+    session_id: str
+    flow_type: str
+
+
+BuildOptions = Callable[[ClaudeAgentOptionsContext], ClaudeAgentOptions]
+"""Called for every segment; returns the options the application wants."""
+
+
+def check_options(options: ClaudeAgentOptions, tools: OfferedTools, environment: Mapping[str, str]) -> None:
+    """Refuses options under which a call could run without leaving the CLI, and those that are ours to set.
+
+    Source: seeds, "How a call runs"; design "What works" and "Environment of the CLI".
+
+    Args:
+        options: The application's.
+        tools: What the session offers.
+        environment: The Worker's environment.
+
+    Raises:
+        SegmentFailed: Permanent, and naming every entry that is wrong.
+    """
+    faults = [*_option_faults(options, tools), *_environment_faults(options, environment)]
+    if faults:
+        listed = "\n".join(f"- {fault}" for fault in faults)
+        raise SegmentFailed(f"The Claude options of this session cannot be used:\n{listed}", permanent=True)
+
+
+def _option_faults(options: ClaudeAgentOptions, tools: OfferedTools) -> Iterator[str]:
+    yield from _list_faults(options, tools)
+    if options.permission_mode == "bypassPermissions":
+        yield "permission_mode is 'bypassPermissions': choose another, such as 'default'"
+    if not isinstance(options.mcp_servers, dict):
+        yield "mcp_servers is a path: pass a dict, so that the server of the tools can be added"
+    elif MCP_SERVER in options.mcp_servers:
+        yield f"mcp_servers has a server called {MCP_SERVER!r}, the name of ours: rename it"
+    for name in _OURS:
+        if getattr(options, name):
+            yield f"{name} is set: sessions set it themselves, leave it out"
+    for flag in options.extra_args:
+        if flag.lstrip("-") in _FORBIDDEN_FLAGS:
+            yield f"extra_args has {flag!r}, which would go around the locks or the session's own flags: remove it"
+
+
+def _list_faults(options: ClaudeAgentOptions, tools: OfferedTools) -> Iterator[str]:
+    leaving = [mcp_name(tool.name) for tool in tools if leaves_segment(tool)]
+    flags = {flag.lstrip("-").replace("-", "").lower(): value for flag, value in options.extra_args.items()}
+    smuggled = (flags.get("allowedtools") or "").replace(",", " ").split()
+    for where, entries in (("allowed_tools", options.allowed_tools), ("extra_args", smuggled)):
+        for entry in entries:
+            if covered := _covered(entry, leaving):
+                yield f"{where} has {entry!r}, which covers {covered}: its calls must leave the CLI, remove the entry"
+    for entry in options.disallowed_tools:
+        if "(" not in entry and (covered := _covered(entry, [mcp_name(tool.name) for tool in tools])):
+            yield f"disallowed_tools has {entry!r}, which hides the offered tool {covered}: remove one of them"
+
+
+def _environment_faults(options: ClaudeAgentOptions, environment: Mapping[str, str]) -> Iterator[str]:
+    for where, variables in (("env", options.env), ("the Worker's environment", environment)):
+        if variables.get("CLAUDE_CODE_SIMPLE", "").strip().lower() not in ("", "0", "false", "no", "off"):
+            yield f"CLAUDE_CODE_SIMPLE is set in {where}: it switches hooks off, unset it"
+    effective = blank_inherited(options.env, environment)
+    if not any(effective.get(name, "").strip() for name in _CREDENTIALS):
+        yield "the CLI has no credential: set ANTHROPIC_API_KEY in the Worker's environment"
+
+
+def _covered(entry: str, offered: Sequence[str]) -> str | None:
+    """The first offered tool an allow or deny entry covers: exact, the whole server, a pattern, or with parentheses."""
+    pattern = entry.partition("(")[0].strip()
+    if pattern == f"mcp__{MCP_SERVER}":
+        pattern = mcp_name("*")
+    found = next((name for name in offered if fnmatch.fnmatchcase(name, pattern)), None)
+    return None if found is None else short_name(found)
+
+
+def segment_options(
+    options: ClaudeAgentOptions,
+    *,
+    hook_lock: HookLock,
+    handler_lock: HandlerLock,
+    transcript: SegmentTranscript,
+    configuration: Path,
+    environment: Mapping[str, str],
+    cli: str | None,
+    cwd: str,
+    on_stderr: Callable[[str], None],
+) -> ClaudeAgentOptions:
+    """Returns the application's options with the locks, the transcript and the CLI's environment in place."""
+    user_hooks = dict(options.hooks or {})
+    guarded = [_guarded(matcher) for matcher in user_hooks.pop("PreToolUse", [])]
+    # on_failure="block": by default a hook that fails lets an allowed tool run.
+    lock = HookMatcher(hooks=[hook_lock], timeout=_HOOK_SECONDS, on_failure="block")
+    servers = cast("dict[str, Any]", options.mcp_servers)
+    return replace(
+        options,
+        hooks={**user_hooks, "PreToolUse": [lock, *guarded]},
+        mcp_servers={**servers, MCP_SERVER: handler_lock.server()},
+        strict_mcp_config=True,
+        session_store=transcript,
+        include_partial_messages=True,
+        cli_path=cli,
+        cwd=cwd,
+        stderr=options.stderr or on_stderr,
+        env={
+            **blank_inherited(options.env, environment),
+            "CLAUDE_CONFIG_DIR": str(configuration),
+            "CLAUDE_CODE_MAX_RETRIES": options.env.get("CLAUDE_CODE_MAX_RETRIES", "2"),
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": options.env.get(
+                "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"
+            ),
+        },
+    )
+
+
+def _guarded(matcher: HookMatcher) -> HookMatcher:
+    """A user's hook, not called for offered tools: it could rewrite what was approved, or hide a recorded result."""
+
+    def guard(hook: Any) -> Any:
+        async def unless_offered(
+            hook_input: HookInput, tool_use_id: str | None, context: HookContext
+        ) -> HookJSONOutput:
+            if short_name(str(cast("dict[str, Any]", hook_input).get("tool_name", ""))) is not None:
+                return {}
+            return await hook(hook_input, tool_use_id, context)
+
+        return unless_offered
+
+    return replace(matcher, hooks=[guard(hook) for hook in matcher.hooks])

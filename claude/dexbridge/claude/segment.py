@@ -1,0 +1,160 @@
+"""One run of the CLI: from a message or a recorded result to an answer or a call that must leave."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from claude_agent_sdk import (
+    AssistantMessage,
+    ClaudeAgentOptions,
+    ClaudeSDKClient,
+    Message,
+    ResultMessage,
+    StreamEvent,
+    SystemMessage,
+    TextBlock,
+    ToolUseBlock,
+)
+
+from dexbridge.claude.failures import check_init, check_result, check_retry
+from dexbridge.claude.handler_lock import HandlerLock
+from dexbridge.claude.hook_lock import HookLock
+from dexbridge.claude.results import well_formed
+from dexbridge.sessions import SegmentFailed, ToolWish
+from dexbridge.toolsource import mcp_name, short_name
+
+__all__ = ["Segment", "SegmentResult"]
+
+logger = logging.getLogger(__name__)
+
+_HAND_OVER_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentResult:
+    """How the run ended.
+
+    Attributes:
+        wish: The call that must leave; `None` when the model answered.
+        text: The answer, or what was said before the call.
+        prompts_given: Whether the model got the messages; not when another call left right after a hand-over.
+    """
+
+    wish: ToolWish | None
+    text: str
+    prompts_given: bool = True
+
+
+@dataclass(slots=True)
+class Segment:
+    """The state of one run of the CLI.
+
+    Args:
+        options: Complete options.
+        hook_lock: The hook in them.
+        handler_lock: The MCP server in them.
+        offered: Tools the CLI must report as connected.
+        prompts: New user messages, given as one.
+        hands_over: Whether the run begins with the hand-over of a recorded result.
+        say: Takes text as it is written.
+    """
+
+    options: ClaudeAgentOptions
+    hook_lock: HookLock
+    handler_lock: HandlerLock
+    offered: Sequence[str]
+    prompts: Sequence[str]
+    hands_over: bool
+    say: Callable[[str], None]
+    _said: list[str] = field(default_factory=list[str])
+    _leaving_seen: bool = False
+
+    async def run(self) -> SegmentResult:
+        """Runs the CLI to the end of the segment. Raises `SegmentFailed`, or what the SDK raises."""
+        client = ClaudeSDKClient(self.options)
+        prompt = "\n\n".join(self.prompts)
+        try:
+            await client.connect()
+            if self.hands_over:
+                # No prompt: the CLI replays the pending call by itself, and an empty prompt would add a turn.
+                result = await self._until_result(client, handing_over=True)
+                if result.wish is not None or not prompt:
+                    return SegmentResult(result.wish, result.text, prompts_given=not prompt)
+            await client.query(prompt)
+            return await self._until_result(client, handing_over=False)
+        finally:
+            # After a deferral the process is spent: anything sent to it would be answered with an error.
+            await client.disconnect()
+
+    async def _until_result(self, client: ClaudeSDKClient, *, handing_over: bool) -> SegmentResult:
+        self._said.clear()
+        self._leaving_seen = False
+        async with aclosing(_messages(client)) as messages:
+            while True:
+                try:
+                    # A resume with nothing pending would wait for ever.
+                    bound = _HAND_OVER_SECONDS if handing_over and not self.handler_lock.handed_out else None
+                    async with asyncio.timeout(bound):
+                        message = await anext(messages)
+                except TimeoutError:
+                    raise SegmentFailed("The CLI did not ask for the result of the pending call.") from None
+                except StopAsyncIteration:
+                    raise SegmentFailed("The CLI ended without a result.") from None
+                if isinstance(message, ResultMessage):
+                    return self._end(message, handing_over=handing_over)
+                self._hear(message)
+
+    def _hear(self, message: Message) -> None:
+        match message:
+            case SystemMessage(subtype="init", data=data):
+                check_init(data, [mcp_name(name) for name in self.offered])
+            case SystemMessage(subtype="api_retry", data=data):
+                check_retry(data)
+            case StreamEvent(parent_tool_use_id=None, event=event):
+                if not self._leaving_seen and (text := _delta(event)):
+                    self.say(text)
+            case AssistantMessage(parent_tool_use_id=None, error=None, content=content):
+                self._keep(content)
+            case _:
+                pass
+
+    def _keep(self, content: Sequence[Any]) -> None:
+        for block in content:
+            if isinstance(block, ToolUseBlock) and self._leaves(block):
+                self._leaving_seen = True
+            # Text after a call that leaves was written without its result, and is dropped.
+            elif isinstance(block, TextBlock) and not self._leaving_seen and block.text.strip():
+                self._said.append(block.text)
+
+    def _leaves(self, block: ToolUseBlock) -> bool:
+        return short_name(block.name) is not None and block.id == self.hook_lock.leaving
+
+    def _end(self, message: ResultMessage, *, handing_over: bool) -> SegmentResult:
+        check_result(message, str(self.options.model or "the default model"))
+        if handing_over and not self.handler_lock.handed_out:
+            raise SegmentFailed("The CLI went on without the recorded result of the pending call.")
+        deferred = message.deferred_tool_use
+        if deferred is None:
+            return SegmentResult(None, well_formed(message.result or ""))
+        name = short_name(deferred.name)
+        if name is None:
+            raise SegmentFailed(f"The CLI deferred {deferred.name!r}, which is not a tool of this session.")
+        wish = ToolWish(tool_use_id=deferred.id, tool=name, arguments=deferred.input)
+        return SegmentResult(wish, well_formed("\n\n".join(self._said)), prompts_given=not handing_over)
+
+
+async def _messages(client: ClaudeSDKClient) -> AsyncGenerator[Message]:
+    async for message in client.receive_messages():
+        yield message
+
+
+def _delta(event: dict[str, Any]) -> str:
+    if event.get("type") != "content_block_delta":
+        return ""
+    delta: dict[str, Any] = event.get("delta") or {}
+    return str(delta.get("text", "")) if delta.get("type") == "text_delta" else ""

@@ -1,0 +1,107 @@
+"""A private folder of this Worker process for the CLI's configuration, swept when the Worker is gone."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+
+import claude_agent_sdk
+
+__all__ = ["WorkerFolder"]
+
+_PREFIX = "dexbridge-worker-"
+_LOCK = "alive"
+
+
+class WorkerFolder:
+    """Holds one folder per running segment (mode 0700), and the CLI's starter.
+
+    A Worker that was killed leaves its folder behind, with parts of transcripts in it; the next one that starts in the
+    same temporary folder removes it. A held file lock tells the living from the dead.
+    """
+
+    def __init__(self) -> None:
+        self._path: Path | None = None
+        self._lock: int | None = None
+
+    @contextlib.contextmanager
+    def segment(self) -> Generator[Path]:
+        """A new empty folder for one segment; removed afterwards."""
+        path = Path(tempfile.mkdtemp(prefix="segment-", dir=self._open()))
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
+
+    def cli(self, chosen: str | os.PathLike[str] | None) -> str | None:
+        """Path of a program that runs the CLI and dies with this Worker; `None` lets the SDK choose.
+
+        A CLI whose Worker was killed would otherwise go on until its model call ends. The kernel ends it when the
+        thread that started it does, which is the thread of the Worker's event loop. Linux only.
+
+        Args:
+            chosen: `cli_path` of the application's options.
+        """
+        program = str(chosen) if chosen is not None else _bundled_cli()
+        with_parent = shutil.which("setpriv")
+        if program is None or with_parent is None or not sys.platform.startswith("linux"):
+            return program
+        folder = self._open()
+        if os.statvfs(folder).f_flag & os.ST_NOEXEC:
+            return program
+        starter = folder / f"claude-{abs(hash(program))}"
+        if not starter.exists():
+            script = f'#!/bin/sh\nexec {shlex.quote(with_parent)} --pdeathsig KILL -- {shlex.quote(program)} "$@"\n'
+            starter.write_text(script, encoding="utf-8")
+            starter.chmod(0o700)
+        return str(starter)
+
+    def close(self) -> None:
+        """Removes the folder."""
+        if self._path is not None:
+            shutil.rmtree(self._path, ignore_errors=True)
+            self._path = None
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _open(self) -> Path:
+        if self._path is None:
+            _sweep()
+            self._path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+            unnamed = self._path / "starting"
+            self._lock = os.open(unnamed, os.O_RDWR | os.O_CREAT, 0o600)
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Named only once it is held, so that no other Worker can take it for a dead one's.
+            unnamed.rename(self._path / _LOCK)
+        return self._path
+
+
+def _sweep() -> None:
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        try:
+            if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+                continue
+            descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
+        except OSError:
+            # Somebody is just making it, or removing it.
+            continue
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+        except BlockingIOError:
+            pass
+        finally:
+            os.close(descriptor)
+
+
+def _bundled_cli() -> str | None:
+    bundled = Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude"
+    return str(bundled) if bundled.is_file() else shutil.which("claude")
