@@ -20,6 +20,7 @@ from dexbridge.connectors.errors import (
     UnknownConnection,
 )
 from dexbridge.connectors.failure import Failure, FailureKind
+from dexbridge.connectors.http_pool import HttpAnswer, HttpPool, Leave
 from dexbridge.connectors.input_schema import Advice, OperationInput, OperationOutput
 from dexbridge.connectors.operation import (
     Branch,
@@ -35,6 +36,7 @@ from dexbridge.connectors.receipt import Receipt
 from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation
 from dexbridge.connectors.registry import ENTRY_POINT_GROUP, connector, installed_connectors
 from dexbridge.connectors.rendering import MODEL_TEXT_LIMIT, render_for_model
+from dexbridge.connectors.retry_after import parse_retry_after
 from dexbridge.connectors.secret import Secret
 
 __all__ = [
@@ -61,10 +63,13 @@ __all__ = [
     "FailureKind",
     "FoundNotSent",
     "FoundSent",
+    "HttpAnswer",
+    "HttpPool",
     "Inquiry",
     "InvalidConnector",
     "InvalidInput",
     "InvalidOperation",
+    "Leave",
     "LiveCheck",
     "Mutation",
     "NeverSent",
@@ -88,5 +93,6 @@ __all__ = [
     "connector",
     "derive_call_id",
     "installed_connectors",
+    "parse_retry_after",
     "render_for_model",
 ]

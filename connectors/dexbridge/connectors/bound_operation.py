@@ -1,6 +1,20 @@
 """A bound operation: an operation on one connection.
 
-A Connector author writes `send`; what is here makes it fail closed.
+A Connector author writes the models, the definition and one small function; what is here makes it fail closed:
+
+    async def grant(dispatch: Dispatch[GrantInput]) -> Attempt:
+        leave = Leave(dispatch.about_to_send, dispatch.call.ensure_dispatchable)
+        token = dispatch.credential("api_key").reveal()
+        answer = await pool.request("POST", url, leave=leave, headers={"Authorization": f"Bearer {token}"}, json=...)
+        if answer.status == 201:
+            return dispatch.took("granted", Granted(...), dispatch.receipt(object_id))
+        if answer.status == 422:
+            return dispatch.failed("refused", FailureKind.VALIDATION, "give a positive amount.")
+        return dispatch.uncertain(FailureKind.PROTOCOL, f"The provider answered HTTP {answer.status}.")
+
+    bound = bind_operation(GRANT_CREDIT, connection, GrantInput, send=grant)
+
+Errors of HttpPool need no handling: not connected becomes a retry, no answer becomes uncertain.
 """
 
 from __future__ import annotations

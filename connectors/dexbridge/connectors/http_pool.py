@@ -105,6 +105,7 @@ class HttpPool:
         passage = _Passage(leave)
         host = urlsplit(url).hostname or ""
         try:
+            await self._forget_closed_loops()
             async with self._session().request(
                 verb,
                 url,
@@ -133,14 +134,19 @@ class HttpPool:
 
     async def close(self) -> None:
         """Closes every session. Call it in the loop that made the requests."""
+        await self._forget_closed_loops()
         sessions, self._sessions = self._sessions, {}
         here = asyncio.get_running_loop()
         for loop, session in sessions.items():
-            if loop is here or loop.is_closed():
-                with suppress(RuntimeError):  # the sockets of a closed loop went with it
-                    await session.close()
+            if loop is here:
+                await session.close()
             else:
                 await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(session.close(), loop))
+
+    async def _forget_closed_loops(self) -> None:
+        for loop in [loop for loop in self._sessions if loop.is_closed()]:
+            with suppress(RuntimeError):  # the sockets of a closed loop went with it
+                await self._sessions.pop(loop).close()
 
     def _session(self) -> aiohttp.ClientSession:
         loop = asyncio.get_running_loop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from typing import Any
 
 import pytest
@@ -130,6 +131,28 @@ async def test_one_connection_serves_several_event_loops(connection: slack.Conne
     again = await post(connection)
     await connection.close()
     assert [a.branch for a in (here, there, again) if isinstance(a, BranchTaken)] == ["sent"] * 3
+    assert len(server.posts) == 3
+
+
+LOOPS_LEFT_OPEN = """
+import asyncio, sys
+from dexbridge.connectors import Call, slack
+from dexbridge.connectors.testing import MemoryConnection, MemoryProject
+
+held = MemoryConnection("slack", "s", configuration={"endpoint": sys.argv[1]}, credentials={"bot_token": sys.argv[2]})
+bound = slack.new_project_connection(MemoryProject(held), "s").post_channel_message()
+call = Call("s", "CallTool-1", "slack", "postChannelMessage")
+for _ in range(3):
+    print(asyncio.run(bound.dispatch(call, {"channel_id": "C0123456789", "text": "Hello"})).branch)
+"""
+
+
+async def test_loops_that_ended_without_closing_the_connection_do_no_harm(server: LocalSlack) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", LOOPS_LEFT_OPEN, server.endpoint, server.bot_token, stdout=asyncio.subprocess.PIPE
+    )
+    printed, _ = await process.communicate()
+    assert printed.decode().split() == ["sent"] * 3
     assert len(server.posts) == 3
 
 
