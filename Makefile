@@ -4,7 +4,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo test check format bench clean
+-include .services/env
+export DEXBRIDGE_TEST_POSTGRES
+
+.PHONY: setup services demo test check format bench clean
 
 setup: $(STAMP)
 
@@ -13,6 +16,9 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[all]' --group dev
 	touch $(STAMP)
+
+services:
+	.ci/services
 
 demo: $(STAMP)
 	$(BIN)/python -m dexbridge.console.demo
