@@ -1,7 +1,8 @@
 """The Connector contract, the built-in Connectors and what an author needs to write another."""
 
 from dexbridge.connectors.attempt import Attempt, BranchTaken, Retry, Uncertain
-from dexbridge.connectors.bound_operation import SETTLING_TIME, BoundOperation, bind_operation
+from dexbridge.connectors.binding import SETTLING_TIME, bind_operation
+from dexbridge.connectors.bound_operation import BoundOperation
 from dexbridge.connectors.call import Call
 from dexbridge.connectors.call_id import derive_call_id
 from dexbridge.connectors.definition import ConnectorDefinition, CredentialField, LiveCheck

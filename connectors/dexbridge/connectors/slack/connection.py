@@ -7,7 +7,8 @@ from functools import partial
 
 from pydantic import ValidationError
 
-from dexbridge.connectors.bound_operation import SETTLING_TIME, BoundOperation, bind_operation
+from dexbridge.connectors.binding import SETTLING_TIME, bind_operation
+from dexbridge.connectors.bound_operation import BoundOperation
 from dexbridge.connectors.errors import ConnectorError
 from dexbridge.connectors.http_pool import HTTP_TIMEOUT
 from dexbridge.connectors.project import ConnectionProject, ConnectionReference, ProjectConnection
