@@ -1,0 +1,126 @@
+"""One turn of a session, followed from another process than the Worker's: its Steps as they happen, its approval."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dexbridge.console.demo.errors import NotTrue
+from dexbridge.console.demo.screen import Screen
+from dexbridge.console.demo.settings import APPROVE_VARIABLE
+from dexbridge.sessions import AgentSessionClient, CallRecord, EventKind, SessionEvent
+
+_DECIDED_BY: Final = "the person at the demo"
+_YES: Final = ("y", "yes")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a turn came to.
+
+    Attributes:
+        steps: Step execution IDs in the order they were committed.
+        answer: What the agent said at the end.
+        calls: Every call with its outcome.
+        approved: What the person decided; `None` when nobody was asked.
+    """
+
+    session_id: str
+    steps: tuple[str, ...]
+    answer: str
+    calls: tuple[CallRecord, ...]
+    approved: bool | None
+
+
+class TurnOnScreen:
+    """Sends a message to a new session and shows what happens until the agent has answered.
+
+    Args:
+        sessions: A client of the Worker's database.
+        screen: Where it is shown.
+        approve: The decision given beforehand; `None` asks at the terminal.
+    """
+
+    def __init__(self, sessions: AgentSessionClient, screen: Screen, approve: bool | None) -> None:
+        self._sessions = sessions
+        self._screen = screen
+        self._approve = approve
+        self._approved: bool | None = None
+        self.steps: list[str] = []
+        """The Step execution IDs shown so far."""
+
+    async def run(self, message: str) -> Turn:
+        """Runs the turn.
+
+        Raises:
+            NotTrue: the turn failed; the message says why.
+        """
+        session_id = f"demo-{uuid.uuid4()}"
+        await self._sessions.start_session(session_id)
+        self._screen.fact("session", session_id)
+        self._screen.fact("user", message)
+        self._screen.gap()
+        await self._sessions.send_user_message(session_id, message)
+        async for event in self._sessions.read_events(session_id, follow=True):
+            match event.kind:
+                case EventKind.STEP_COMPLETED:
+                    self.steps.append(str(event.data["step_execution_id"]))
+                    self._show_step(event)
+                case EventKind.INTERRUPT_OPENED:
+                    await self._decide(session_id, event.data)
+                case EventKind.OUTCOME_UNKNOWN:
+                    self._screen.say(f"OUTCOME UNKNOWN: {event.data['text']}")
+                case EventKind.TURN_FAILED:
+                    raise NotTrue(f"The turn failed: {event.data['error']}")
+                case EventKind.TURN_ANSWERED:
+                    answer = str(event.data["text"])
+                    self._screen.gap()
+                    self._screen.fact("agent", answer)
+                    calls = (await self._sessions.get_snapshot(session_id)).calls
+                    return Turn(session_id, tuple(self.steps), answer, calls, self._approved)
+                case _:
+                    pass
+        raise NotTrue("The session's events ended before the agent had answered.")
+
+    def _show_step(self, event: SessionEvent) -> None:
+        data = event.data
+        details = [f"Call ID {data['call_id']}"] if data.get("call_id") else []
+        self._screen.step(data["step_execution_id"], data["duration_ms"], _what_it_did(data), details)
+
+    async def _decide(self, session_id: str, interrupt: Mapping[str, Any]) -> None:
+        screen = self._screen
+        screen.gap()
+        screen.say("Waiting for a person; what waits is a row in the database.")
+        screen.exact("tool", str(interrupt["tool"]))
+        screen.exact("connection", str(interrupt["connection"] or "none, a function of the application"))
+        screen.exact("arguments", json.dumps(interrupt["arguments"], indent=2, ensure_ascii=False))
+        if self._approve is None:
+            self._approved = (await screen.ask("  Approve this call? [y/N] ")).lower() in _YES
+        else:
+            self._approved = self._approve
+            screen.say(f"  Approve this call? {'yes' if self._approve else 'no'} ({APPROVE_VARIABLE})")
+        screen.gap()
+        accepted = await self._sessions.resolve_interrupt(
+            session_id, str(interrupt["interrupt_id"]), approved=self._approved, decided_by=_DECIDED_BY
+        )
+        if not accepted:
+            raise NotTrue("The session did not take the decision.")
+
+
+def _what_it_did(data: Mapping[str, Any]) -> str:
+    if data.get("error"):
+        return f"failed: {data['error']}"
+    if data.get("outcome"):
+        return str(data["outcome"])
+    if data.get("approved") is True:
+        return "approved"
+    match data.get("ended"):
+        case "call_left":
+            return f"asks for {data['tool']}"
+        case "answered":
+            return "answered"
+        case _:
+            return "result recorded, back to the model"

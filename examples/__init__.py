@@ -1,0 +1,1 @@
+"""Applications built with dexbridge. They use its public API only."""
