@@ -159,14 +159,17 @@ def _missing(field: CredentialField, record: Record) -> Finding:
 
 def _unknown(name: str, record: Record, known: tuple[str, ...]) -> Finding:
     near = difflib.get_close_matches(name.lower(), known, n=1)
+    # What resembles no name may be a value that was put in the place of its name.
+    shown = quoted(name) if near else "(not shown)"
     mend = f"Write it as {near[0]}." if near else f"Remove it; known are {', '.join(known)}."
     return Finding(
         Code.UNKNOWN_CREDENTIAL,
         (*record.path, "credentials", name),
-        f"The Connector {record.connector_id} has no credential {quoted(name)}.",
+        f"The Connector {record.connector_id} has no credential {shown}.",
         mend,
         record.label,
         at_key=True,
+        hides_key=not near,
     )
 
 

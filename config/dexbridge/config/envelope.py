@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from dexbridge.config.codes import Code
-from dexbridge.config.finding import Finding, Path, harmless, quoted
+from dexbridge.config.finding import Finding, Path, harmless, is_token, quoted
 from dexbridge.config.shapes import is_list, is_object
 
 SCHEMA_VERSION: Final = "connectors.dex.dev/local-connections/v1alpha1"
@@ -159,6 +159,16 @@ def check_record(
             )
         )
         connector_id = ""
+    if is_token(connection_name):
+        findings.append(
+            Finding(
+                Code.BAD_VALUE,
+                (*path, "connectionName"),
+                "This connectionName is a token.",
+                "Move it to credentials, and write a name such as support-slack; names are shown and stored.",
+            )
+        )
+        connection_name = ""
     here = _Here(path, raw, name, lowered, guessed)
     return Record(
         index,

@@ -12,9 +12,17 @@ Path = tuple[str | int, ...]
 
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9._/ -]{0,63}")
 _KNOWN_TOKEN: Final = re.compile(
-    r"(?i)(xox[a-z]-|xapp-|sk[-_]|pk_|rk_|whsec|gh[opsur]_|github_pat|glpat|akia|asia[a-z0-9]{8}|eyj|bearer )"
+    r"(?i)(?<![a-z0-9])(xox[a-z]-|xapp-|sk[-_]|pk_|rk_|whsec|gh[opsur]_|github_pat|glpat|akia|asia[a-z0-9]{8}|eyj)"
 )
-_LONG_MIX: Final = re.compile(r"(?=[A-Za-z]*[0-9])[A-Za-z0-9]{16,}|[0-9]{6,}")
+_LONG_MIX: Final = re.compile(r"(?=[A-Za-z]*[0-9])[A-Za-z0-9]{16,}|[0-9]{10,}")
+
+
+_SURELY_TOKEN: Final = re.compile(r"(xox[a-z]-[0-9]|xapp-[0-9]|sk-ant-|gh[opsu]_|github_pat_|AKIA[A-Z0-9]{12})")
+
+
+def is_token(text: str) -> bool:
+    """Whether a text is surely a token of a known provider."""
+    return _SURELY_TOKEN.match(text) is not None
 
 
 def harmless(text: str) -> bool:
@@ -44,6 +52,7 @@ class Finding:
         related: paths of other values that belong to the fault.
         offset: byte offset in the file, for faults found before there is a document; wins over `path`.
         severity: error unless told.
+        hides_key: the last step of `path` may be a credential's value, so it is not shown.
     """
 
     code: Code
@@ -55,6 +64,7 @@ class Finding:
     related: tuple[Path, ...] = ()
     offset: int | None = None
     severity: Severity = Severity.ERROR
+    hides_key: bool = False
 
 
 def pointer(path: Path) -> str:

@@ -70,9 +70,13 @@ def diagnose(
     lines = Lines(data)
     all_findings = list(findings)
     if decoded.has_duplicates:
-        all_findings += _duplicates(root)
+        all_findings += _duplicates(root, words)
     # Keys the findings name may be shown on every line, as the messages show them too.
-    named = {str(one.path[-1]) for one in all_findings if one.at_key and one.path and harmless(str(one.path[-1]))}
+    named = {
+        str(one.path[-1])
+        for one in all_findings
+        if one.at_key and one.path and not one.hides_key and harmless(str(one.path[-1]))
+    }
     words = frozenset(words | named)
     placed: list[tuple[int, int, Diagnostic]] = []
     for order, finding in enumerate(all_findings):
@@ -83,7 +87,7 @@ def diagnose(
             finding.code,
             path,
             place,
-            pointer(finding.path),
+            pointer(finding.path[:-1] if finding.hides_key else finding.path),
             finding.connection,
             finding.message,
             finding.mend,
@@ -94,18 +98,20 @@ def diagnose(
     return tuple(diagnostic for _, _, diagnostic in sorted(placed, key=lambda one: one[:2]))
 
 
-def _duplicates(root: Spot) -> list[Finding]:
+def _duplicates(root: Spot, words: frozenset[str]) -> list[Finding]:
     found: list[Finding] = []
     for path, first, again in root.duplicates():
         key = path[-1]
+        hides = "credentials" in path and str(key) not in words
         found.append(
             Finding(
                 Code.DUPLICATE_KEY,
                 path,
-                f"The key {quoted(key)} is there twice in one object.",
+                f"The key {'(not shown)' if hides else quoted(key)} is there twice in one object.",
                 "Keep one of the two.",
                 offset=again,
                 related=(("\0offset", first),),
+                hides_key=hides,
             )
         )
     return found

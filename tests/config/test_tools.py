@@ -1,0 +1,42 @@
+"""Offered tools against a project: case F10."""
+
+from __future__ import annotations
+
+import pytest
+
+from dexbridge.config import InvalidToolOffer, open_project, validate_tools
+from dexbridge.connectors import slack
+from dexbridge.connectors.testing import MemoryConnection, MemoryProject
+from dexbridge.toolsource import ConnectorToolSource, connector_tool
+from tests.config.conftest import Write
+from tests.fakes.connection_files import document, record
+
+
+async def test_a_tool_whose_connection_and_credential_are_there_is_fine(write: Write) -> None:
+    async with await open_project(write(document(record()))) as project:
+        connection = slack.new_project_connection(project, "support-slack")
+        validate_tools(
+            project, [ConnectorToolSource([connector_tool(connection.post_thread_reply(), connection.reference)])]
+        )
+
+
+async def test_every_tool_that_cannot_work_is_named_with_connection_and_credential(write: Write) -> None:
+    elsewhere = slack.new_project_connection(MemoryProject(MemoryConnection("slack", "sales-slack")), "sales-slack")
+    async with await open_project(write(document(record()))) as project:
+        connection = slack.new_project_connection(project, "support-slack")
+        source = ConnectorToolSource(
+            [
+                connector_tool(connection.list_thread_messages(), connection.reference),
+                connector_tool(connection.post_thread_reply(), connection.reference),
+                connector_tool(elsewhere.post_thread_reply(), elsewhere.reference, name="sales_reply"),
+            ]
+        )
+        with pytest.raises(InvalidToolOffer) as caught:
+            validate_tools(project, [source])
+    lacking, absent = caught.value.diagnostics
+    assert lacking.code == "tool-credential"
+    assert "slack_list_thread_messages needs the credential user_token of the connection slack/support-slack" in str(
+        caught.value
+    )
+    assert absent.code == "tool-connection"
+    assert "sales_reply needs the connection slack/sales-slack" in absent.message
