@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 -include .services/env
 export DEXBRIDGE_TEST_POSTGRES
 
-.PHONY: setup services demo test check format bench clean
+.PHONY: setup services demo test check format bench bench-turnaround clean
 
 setup: $(STAMP)
 
@@ -38,6 +38,9 @@ format: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+bench-turnaround: $(STAMP)
+	$(BIN)/python -m benchmarks.turnaround
 
 clean:
 	rm -rf $(VENV)
