@@ -6,6 +6,7 @@ Run alone with `python -m benchmarks.step_bookkeeping`.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import tempfile
 import time
 import uuid
@@ -81,7 +82,7 @@ async def _turn(sessions: AgentSessionClient) -> list[float]:
             ended.append(event.at)
         if event.kind in (EventKind.TURN_ANSWERED, EventKind.TURN_FAILED):
             break
-    return [(later - earlier) / timedelta(seconds=1) for earlier, later in zip(ended, ended[1:], strict=False)]
+    return [(later - earlier) / timedelta(seconds=1) for earlier, later in itertools.pairwise(ended)]
 
 
 async def measure(rounds: int = _ROUNDS) -> Sequence[Comparison]:
