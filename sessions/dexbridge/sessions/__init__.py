@@ -4,6 +4,7 @@ from dexbridge.sessions.call import CallRecord, CallResult, PendingCall, ToolWis
 from dexbridge.sessions.client import AgentSessionClient
 from dexbridge.sessions.engine import SessionEngine, open_engine
 from dexbridge.sessions.errors import (
+    DatabaseUnavailable,
     EngineAlreadyOpen,
     InvalidRequest,
     SegmentFailed,
@@ -31,6 +32,7 @@ __all__ = [
     "CallRecord",
     "CallResult",
     "Conversation",
+    "DatabaseUnavailable",
     "EngineAlreadyOpen",
     "EventKind",
     "Interrupt",

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from dexbridge.sessions import requests
 from dexbridge.sessions.engine import SessionEngine
-from dexbridge.sessions.errors import InvalidRequest
+from dexbridge.sessions.errors import InvalidRequest, UnknownSession
 from dexbridge.sessions.event import SessionEvent
 from dexbridge.sessions.flow import SessionLimits
 from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
@@ -48,9 +48,9 @@ class AgentSessionClient:
         Args:
             session_id: 1 to 200 letters, digits and `._:/@-`; it is the Flow ID of every Call ID.
         """
-        if not _SESSION_ID.fullmatch(session_id):
+        if not _is_session_id(session_id):
             raise InvalidRequest(
-                f"The session ID {session_id[:60]!r} must be 1 to 200 letters, digits and ._:/@- and begin with a "
+                f"The session ID {str(session_id)[:60]!r} must be 1 to 200 letters, digits and ._:/@- and begin with a "
                 "letter or digit."
             )
         return await self._engine.start(requests.new_session(session_id, self._flow_type))
@@ -92,15 +92,28 @@ class AgentSessionClient:
 
     async def list_sessions(self, *, limit: int = 100, after: str | None = None) -> Sequence[SessionSummary]:
         """Sessions in the order of their IDs; `after` is the last ID of the page before."""
+        if limit < 1:
+            raise InvalidRequest(f"limit must be at least 1, not {limit}.")
         return await self._engine.list_sessions(limit=limit, after=after)
 
     async def get_snapshot(self, session_id: str) -> SessionSnapshot:
         """What is true of the session now."""
-        return await self._engine.snapshot(session_id)
+        return await self._engine.snapshot(_known(session_id))
 
     def read_events(self, session_id: str, *, after: int = 0, follow: bool = False) -> AsyncIterator[SessionEvent]:
         """The session's events after a sequence number; with `follow` the iterator waits for more."""
-        return self._engine.events(session_id, after=after, follow=follow)
+        return self._engine.events(_known(session_id), after=after, follow=follow)
 
     async def _apply(self, session_id: str, change: Change) -> bool:
-        return isinstance(await self._engine.change(session_id, change), Transition)
+        return isinstance(await self._engine.change(_known(session_id), change), Transition)
+
+
+def _is_session_id(given: object) -> bool:
+    return isinstance(given, str) and _SESSION_ID.fullmatch(given) is not None
+
+
+def _known(session_id: str) -> str:
+    """No session can have an ID that could not be started; asking the database for one may not even be possible."""
+    if not _is_session_id(session_id):
+        raise UnknownSession(str(session_id)[:60])
+    return session_id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "DatabaseUnavailable",
     "EngineAlreadyOpen",
     "InvalidRequest",
     "SegmentFailed",
@@ -28,6 +29,10 @@ class UnknownSession(SessionError, LookupError):
 
 class InvalidRequest(SessionError, ValueError):
     """A request from outside is malformed; nothing was changed."""
+
+
+class DatabaseUnavailable(SessionError):
+    """The database did not answer, or could not be locked in time. Nothing was committed; ask again."""
 
 
 class EngineAlreadyOpen(SessionError, RuntimeError):

@@ -17,6 +17,7 @@ from dexbridge.sessions.turns import begin_turn, open_leg
 __all__ = ["accept_message", "check_text", "new_session", "resolve_interrupt"]
 
 _LONGEST_REJECTION = 4_000
+_LONGEST_ID = 200
 
 
 def new_session(session_id: str, flow_type: str) -> Transition:
@@ -54,6 +55,8 @@ def check_text(what: str, text: object, longest: int) -> str:
 def accept_message(limits: SessionLimits, text: str, message_id: str | None = None) -> Change:
     """A user message begins a turn, or waits in the queue while another runs."""
     text = check_text("The message", text, limits.message_characters)
+    if message_id is not None:
+        check_text("message_id", message_id, _LONGEST_ID)
     message = UserMessage(message_id=message_id or str(uuid.uuid4()), text=text, accepted_at=now())
 
     def change(state: SessionState) -> Transition | Refusal:
@@ -96,6 +99,9 @@ def resolve_interrupt(
         check_text("rejection_message", rejection_message, _LONGEST_REJECTION)
         if approved:
             raise InvalidRequest("rejection_message goes with approved=False: an approval carries no message.")
+
+    if decided_by is not None:
+        check_text("decided_by", decided_by, _LONGEST_ID)
 
     def change(state: SessionState) -> Transition | Refusal:
         interrupt = state.interrupt

@@ -7,9 +7,9 @@ from dexbridge.sessions.message import Message, Role, UserMessage
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import Leg, SessionState, SessionStatus
 from dexbridge.sessions.step import StepType
-from dexbridge.sessions.transition import Transition
+from dexbridge.sessions.transition import Change, Refusal, Transition
 
-__all__ = ["assistant_message", "begin_turn", "end_turn", "open_leg"]
+__all__ = ["assistant_message", "begin_turn", "end_turn", "open_leg", "reopen_leg"]
 
 
 def open_leg(state: SessionState) -> SessionState:
@@ -18,6 +18,17 @@ def open_leg(state: SessionState) -> SessionState:
         return state
     number = state.legs + 1
     return state.model_copy(update={"legs": number, "leg": Leg(number=number), "status": SessionStatus.RUNNING})
+
+
+def reopen_leg(number: int) -> Change:
+    """The change that gives an open leg another number, when whatever ran it has ended without closing it."""
+
+    def change(state: SessionState) -> Transition | Refusal:
+        if state.leg is None or state.leg.number != number:
+            return Refusal("the leg is over")
+        return Transition(open_leg(state.model_copy(update={"leg": None})))
+
+    return change
 
 
 def begin_turn(state: SessionState, message: UserMessage) -> Transition:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
@@ -13,6 +15,9 @@ from jsonschema.exceptions import ValidationError
 from dexbridge.toolsource.errors import InvalidArguments
 
 __all__ = ["canonical_json", "check_arguments", "fingerprint"]
+
+
+_LONGEST_FAULT = 400
 
 
 def canonical_json(arguments: Mapping[str, Any]) -> str:
@@ -28,12 +33,14 @@ def fingerprint(arguments: Mapping[str, Any]) -> str:
 def check_arguments(tool_name: str, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the arguments when they fit the schema.
 
-    A property the schema does not name is a fault unless the schema itself allows more
+    A property the top level does not name is a fault unless the schema itself allows more
     (`additionalProperties`): a model that invents an argument expects something of it.
 
     Raises:
         InvalidArguments: With every fault at once.
     """
+    if faults := sorted(_not_json(arguments, "")):
+        raise InvalidArguments(tool_name, faults)
     strict = {"additionalProperties": False, **schema}
     faults = sorted(_faults(Draft202012Validator(strict).iter_errors(dict(arguments))))  # pyright: ignore[reportUnknownMemberType]
     if faults:
@@ -54,13 +61,55 @@ def _faults(errors: Iterator[ValidationError]) -> Iterator[str]:
             case "additionalProperties":
                 known = cast("Mapping[str, Any]", error.schema).get("properties", {})
                 names = ", ".join(known) or "none"
+                patterns = cast("Mapping[str, Any]", error.schema).get("patternProperties", {})
                 for name in cast("Mapping[str, Any]", error.instance):
-                    if name not in known:
+                    if name not in known and not any(re.search(pattern, name) for pattern in patterns):
                         yield f"{_join(where, name)}: unknown argument, leave it out (known: {names})"
             case "type":
                 yield f"{where or 'arguments'}: {_type_fault(error)}"
             case _:
-                yield f"{where or 'arguments'}: {error.message}"
+                yield f"{where or 'arguments'}: {_bounded(error.message)}"
+
+
+def _not_json(value: object, where: str) -> Iterator[str]:
+    """What could be neither stored nor sent, wherever it stands."""
+    match value:
+        case None | bool() | int():
+            return
+        case float():
+            if not math.isfinite(value):
+                yield f"{where}: must be a finite number"
+        case str():
+            if not _is_text(value):
+                yield f"{where}: holds half of a surrogate pair, send plain text"
+        case list():
+            for number, item in enumerate(cast("list[object]", value)):
+                yield from _not_json(item, _join(where, str(number)))
+        case Mapping():
+            for name, item in cast("Mapping[object, object]", value).items():
+                if not isinstance(name, str) or not _is_text(name):
+                    yield f"{where or 'arguments'}: every name must be plain text"
+                else:
+                    yield from _not_json(item, _join(where, name))
+        case _:
+            yield f"{where}: must be a JSON value, not {type(value).__name__}"
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _bounded(message: str) -> str:
+    # A message of jsonschema quotes the value, however long it is.
+    return (
+        message
+        if len(message) <= _LONGEST_FAULT
+        else f"{message[: _LONGEST_FAULT // 2]} … {message[-_LONGEST_FAULT // 2 :]}"
+    )
 
 
 def _join(where: str, name: str) -> str:

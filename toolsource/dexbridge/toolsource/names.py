@@ -23,7 +23,7 @@ def mcp_name(name: str) -> str:
 
 def short_name(qualified: str) -> str | None:
     """The tool's own name, or `None` when the qualified name is not of our server."""
-    return qualified[len(_PREFIX) :] if qualified.startswith(_PREFIX) else None
+    return qualified.removeprefix(_PREFIX) or None if qualified.startswith(_PREFIX) else None
 
 
 def check_tool_name(name: str) -> None:

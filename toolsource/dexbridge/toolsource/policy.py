@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from dexbridge.toolsource.effect import ToolEffect
 
@@ -37,13 +39,18 @@ def asks_for_approval(tool_name: str, rule: ApprovalRule, arguments: Mapping[str
     Args:
         tool_name: Named in the log when a predicate fails.
         rule: The rule of the tool.
-        arguments: The validated arguments; a predicate gets a copy.
+        arguments: The validated arguments; a predicate gets a copy it may change.
     """
     if isinstance(rule, bool):
         return rule
     try:
-        return rule(dict(arguments)) is not False
+        said = cast("object", rule(copy.deepcopy(dict(arguments))))
     except Exception as error:  # noqa: BLE001 - a predicate is the application's code; its failure must ask
         # The arguments may stand in the exception's text, so only its type is logged.
         logger.warning("The approval predicate of %s raised %s; the call asks.", tool_name, type(error).__name__)
         return True
+    if inspect.iscoroutine(said):
+        said.close()
+    if not isinstance(said, bool):
+        logger.warning("The approval predicate of %s returned %s; the call asks.", tool_name, type(said).__name__)
+    return said is not False

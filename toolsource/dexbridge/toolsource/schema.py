@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, cast
+from urllib.parse import unquote
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
@@ -27,12 +28,6 @@ def prepare_input_schema(tool_name: str, schema: Mapping[str, Any]) -> dict[str,
         InvalidToolDefinition: The schema is not valid, its top level is not an object or has a combinator (the
             Messages API refuses it), or a `$ref` is remote, missing or recursive.
     """
-    for combinator in _COMBINATORS:
-        if combinator in schema:
-            raise InvalidToolDefinition(
-                f"The input schema of {tool_name!r} has {combinator!r} at its top level, which the Messages API "
-                "refuses: describe one object there and move the alternatives into a property."
-            )
     try:
         Draft202012Validator.check_schema(dict(schema))
     except SchemaError as error:
@@ -40,16 +35,19 @@ def prepare_input_schema(tool_name: str, schema: Mapping[str, Any]) -> dict[str,
         raise InvalidToolDefinition(
             f"The input schema of {tool_name!r} is not a JSON Schema, at {where}: {error.message}"
         ) from None
-    inlined = _inline(tool_name, dict(schema), dict(schema), ())
-    assert isinstance(inlined, dict)
-    plain = cast("dict[str, Any]", inlined)
+    top = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
+    plain = cast("dict[str, Any]", _inline(tool_name, top, schema, ()))
+    for combinator in _COMBINATORS:
+        if combinator in plain:
+            raise InvalidToolDefinition(
+                f"The input schema of {tool_name!r} has {combinator!r} at its top level, which the Messages API "
+                "refuses: describe one object there and move the alternatives into a property."
+            )
     if plain.get("type") != "object":
         raise InvalidToolDefinition(
             f'The input schema of {tool_name!r} must have "type": "object" at its top level, not {plain.get("type")!r}.'
         )
     plain.setdefault("properties", {})
-    for key in _DEFINITIONS:
-        plain.pop(key, None)
     return plain
 
 
@@ -59,6 +57,10 @@ def _inline(tool_name: str, node: Any, root: Mapping[str, Any], open_refs: tuple
     if not isinstance(node, dict):
         return node
     members = cast("dict[str, Any]", node)
+    if isinstance(members.get("$dynamicRef"), str):
+        raise InvalidToolDefinition(
+            f"The input schema of {tool_name!r} uses $dynamicRef, which cannot be inlined: use $ref and $defs."
+        )
     reference = members.get("$ref")
     if not isinstance(reference, str):
         return {key: _inline(tool_name, value, root, open_refs) for key, value in members.items()}
@@ -73,13 +75,20 @@ def _inline(tool_name: str, node: Any, root: Mapping[str, Any], open_refs: tuple
 
 def _resolve(tool_name: str, reference: str, root: Mapping[str, Any]) -> dict[str, Any]:
     found: Any = root
+    pointer = unquote(reference.removeprefix("#"))
     if not reference.startswith("#"):
         raise InvalidToolDefinition(
             f"The input schema of {tool_name!r} refers to {reference!r}, outside itself: define it under $defs."
         )
-    for part in reference.removeprefix("#").split("/")[1:]:
+    if pointer and not pointer.startswith("/"):
+        # An anchor, not a pointer: nothing here looks for it.
+        found = None
+    for part in pointer.split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
-        found = cast("Mapping[str, Any]", found).get(key) if isinstance(found, Mapping) else None
+        if isinstance(found, list) and key.isdecimal() and int(key) < len(cast("list[Any]", found)):
+            found = cast("list[Any]", found)[int(key)]
+        else:
+            found = cast("Mapping[str, Any]", found).get(key) if isinstance(found, Mapping) else None
     if not isinstance(found, dict):
         raise InvalidToolDefinition(
             f"The input schema of {tool_name!r} refers to {reference!r}, which it does not define."

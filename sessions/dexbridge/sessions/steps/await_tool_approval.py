@@ -9,9 +9,9 @@ from dexbridge.sessions.event import EventKind, NewEvent
 from dexbridge.sessions.interrupt import Decision, Interrupt
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import SessionState, SessionStatus
+from dexbridge.sessions.steps.call_checks import tool_step
 from dexbridge.sessions.steps.context import StepContext, completed
 from dexbridge.sessions.steps.results import called
-from dexbridge.sessions.steps.run_model import tool_step
 from dexbridge.sessions.transition import Change, Transition
 from dexbridge.toolsource import OutcomeKind, ToolOutcome
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 
 from dexbridge.sessions.event import EventKind, NewEvent
+from dexbridge.sessions.ledger import AttemptState
 from dexbridge.sessions.state import SessionState
 from dexbridge.sessions.step import StepType
+from dexbridge.sessions.steps.attempt import outcome_from_json
 from dexbridge.sessions.steps.context import StepContext, completed
 from dexbridge.sessions.steps.results import called
 from dexbridge.sessions.transition import Change, Transition
@@ -26,9 +28,15 @@ async def broken_step(context: StepContext, error: Exception) -> Change:
     kind = type(error).__name__
     logger.error("%s of %s raised %s; this is a fault of dexbridge.", context.step.id, context.state.session_id, kind)
     call = context.state.call
+    if call is not None and context.step.type is StepType.AWAIT_TOOL_APPROVAL:
+        # The model waits for this call's result, so the turn must go on with one.
+        outcome = ToolOutcome(OutcomeKind.FAILED, f"The call of {call.tool} was not made: {kind} inside dexbridge.")
+        return called(context, call, outcome, call_id=None, attempts=0)
     if call is not None and context.step.type in (StepType.CALL_TOOL, StepType.CALL_SINGLE_ATTEMPT_TOOL):
         last = await context.ledger.last(context.step.id)
-        if last is None:
+        if last is not None and last.outcome is not None:
+            outcome = outcome_from_json(last.outcome)
+        elif last is None or last.state is AttemptState.NOT_DONE:
             outcome = ToolOutcome(OutcomeKind.FAILED, f"The call of {call.tool} was not made: {kind} inside dexbridge.")
         else:
             outcome = ToolOutcome(

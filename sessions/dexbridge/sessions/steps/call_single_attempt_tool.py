@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from dexbridge.sessions.ledger import Attempt, AttemptState
 from dexbridge.sessions.persisted import now
-from dexbridge.sessions.steps.attempt import dispatch_of, make_attempt, outcome_from_json, outcome_to_json
+from dexbridge.sessions.steps.attempt import (
+    after_change,
+    dispatch_of,
+    make_attempt,
+    outcome_from_json,
+    outcome_to_json,
+    storable_outcome,
+    time_limit,
+)
 from dexbridge.sessions.steps.call_checks import find_unchanged
 from dexbridge.sessions.steps.context import StepContext
 from dexbridge.sessions.steps.results import called
+from dexbridge.sessions.text import storable_text
 from dexbridge.sessions.transition import Change
 from dexbridge.toolsource import (
     AgentTool,
@@ -30,6 +40,8 @@ logger = logging.getLogger(__name__)
 
 _RETRY_WITHIN = timedelta(minutes=2)
 _MOST_QUESTIONS = 3
+_LOOK_UP_WITHIN = timedelta(minutes=2)
+_NOT_KNOWN = "It is not known whether this call took effect. Do not repeat it."
 
 
 async def call_single_attempt_tool(context: StepContext) -> Change:
@@ -40,11 +52,11 @@ async def call_single_attempt_tool(context: StepContext) -> Change:
     """
     call = context.state.call
     assert call is not None, "CallSingleAttemptTool is due only with a call"
-    tool = find_unchanged(context.flow.tools, call)
+    tool = find_unchanged(context.flow.tools, call, context.step.type)
     last = await context.ledger.last(context.step.id)
     if isinstance(tool, ToolOutcome):
         # With a row in the ledger the call was dispatched before the change: what became of it must be said.
-        outcome = tool if last is None else _cannot_look_up(call.tool)
+        outcome = tool if last is None else after_change(call.tool, last, tool)
         return called(context, call, outcome, call_id=None, attempts=0 if last is None else last.number)
     once = _Once(context, tool, dict(call.arguments))
     outcome, attempts = await once.outcome(last)
@@ -62,6 +74,9 @@ class _Once:
     async def outcome(self, last: Attempt | None) -> tuple[ToolOutcome, int]:
         if last is not None and last.state is not AttemptState.NOT_DONE:
             return await self._end_of(last), last.number
+        if last is not None and last.number >= self.tool.attempts:
+            why = "The Worker was lost after the last attempt."
+            return _nothing_was_done(self.tool.name, why, last.number, None), last.number
         number = 1 if last is None else last.number + 1
         give_up_at = now() + _RETRY_WITHIN
         while True:
@@ -107,28 +122,38 @@ class _Once:
     async def _look_up(self, attempt: Attempt, what_happened: str) -> ToolOutcome:
         limits = self.context.flow.limits
         ended_by = attempt.dispatch_before + self.tool.timeout + limits.reconcile_margin
-        text = "It is not known whether this call took effect. Do not repeat it."
-        for _ in range(_MOST_QUESTIONS):
+        give_up_at = max(now(), ended_by) + _LOOK_UP_WITHIN
+        text = _NOT_KNOWN
+        for question in range(1, _MOST_QUESTIONS + 1):
             match await self._ask(attempt, ended_by):
                 case ToolOutcome() as outcome:
                     return outcome
                 case StillUnknown(text=text, ask_again_at=again):
-                    if again is None:
+                    if again is None or again > give_up_at or question == _MOST_QUESTIONS:
                         break
                     await asyncio.sleep(max(0.0, (again - now()).total_seconds()))
         return ToolOutcome(OutcomeKind.OUTCOME_UNKNOWN, f"{what_happened} {text}")
 
     async def _ask(self, attempt: Attempt, ended_by: datetime) -> ToolOutcome | StillUnknown:
         try:
-            return await self.tool.reconcile(
-                dispatch_of(self.context, attempt),
-                self.arguments,
-                opened_at=attempt.opened_at,
-                ended_by=ended_by,
-            )
+            async with asyncio.timeout(time_limit(self.tool).total_seconds()):
+                found = await self.tool.reconcile(
+                    dispatch_of(self.context, attempt),
+                    copy.deepcopy(self.arguments),
+                    opened_at=attempt.opened_at,
+                    ended_by=ended_by,
+                )
+            if isinstance(found, ToolOutcome):
+                return storable_outcome(found)
+            return StillUnknown(storable_text(found.text), found.ask_again_at)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            return StillUnknown(_NOT_KNOWN)
         except Exception as error:  # noqa: BLE001 - a question that cannot be asked leaves the outcome unknown
             logger.warning("Looking up %s of %s raised %s.", self.tool.name, self.context.step.id, type(error).__name__)
-            return StillUnknown("It is not known whether this call took effect. Do not repeat it.")
+            return StillUnknown(_NOT_KNOWN)
 
     async def _close(self, attempt: Attempt, outcome: ToolOutcome) -> None:
         await self.context.ledger.close(attempt, AttemptState.ENDED, outcome_to_json(outcome), now())
@@ -138,12 +163,4 @@ def _nothing_was_done(tool: str, text: str, attempts: int, delay: timedelta | No
     wait = f" It may be asked for again after {round(delay.total_seconds())} s." if delay else ""
     return ToolOutcome(
         OutcomeKind.FAILED, f"The call of {tool} changed nothing after {attempts} attempt(s): {text}{wait}"
-    )
-
-
-def _cannot_look_up(tool: str) -> ToolOutcome:
-    return ToolOutcome(
-        OutcomeKind.OUTCOME_UNKNOWN,
-        f"The call of {tool} was under way when the Worker was lost, and the tool has changed since, so it cannot be "
-        "looked up. It is not known whether it took effect. Do not repeat it.",
     )

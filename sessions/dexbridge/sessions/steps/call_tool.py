@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from dexbridge.sessions.ledger import Attempt, AttemptState
 from dexbridge.sessions.persisted import now
-from dexbridge.sessions.steps.attempt import dispatch_of, make_attempt, outcome_from_json, outcome_to_json
+from dexbridge.sessions.steps.attempt import after_change, dispatch_of, make_attempt, outcome_from_json, outcome_to_json
 from dexbridge.sessions.steps.call_checks import find_unchanged
 from dexbridge.sessions.steps.context import StepContext
 from dexbridge.sessions.steps.results import called
@@ -30,10 +30,11 @@ async def call_tool(context: StepContext) -> Change:
     """Makes the call, again when it failed, up to the tool's number of attempts, all under one Call ID."""
     call = context.state.call
     assert call is not None, "CallTool is due only with a call"
-    tool = find_unchanged(context.flow.tools, call)
+    tool = find_unchanged(context.flow.tools, call, context.step.type)
     last = await context.ledger.last(context.step.id)
     if isinstance(tool, ToolOutcome):
-        return called(context, call, tool, call_id=None, attempts=0 if last is None else last.number)
+        outcome = tool if last is None else after_change(call.tool, last, tool)
+        return called(context, call, outcome, call_id=None, attempts=0 if last is None else last.number)
     outcome, attempts = await _outcome(context, tool, dict(call.arguments), last)
     return called(context, call, outcome, call_id=tool.call_id(dispatch_of(context)), attempts=attempts)
 
@@ -44,23 +45,34 @@ async def _outcome(
     if last is not None and last.outcome is not None:
         return outcome_from_json(last.outcome), last.number
     number = 0 if last is None else last.number
-    why: NotDone | Unsettled = Unsettled("The Worker was lost while the call was under way.")
+    why: NotDone | Unsettled = NotDone("The Worker was lost after the last attempt.")
+    doubt: Unsettled | None = None
+    if last is not None and (last.state is AttemptState.OPEN or last.number > 1):
+        # Rows before the last one are not read; one of them may have been left open.
+        why = doubt = Unsettled("The Worker was lost while the call was under way.")
     while number < tool.attempts:
         number += 1
         attempt = await context.ledger.open(context.step.id, number, context.flow.limits.dispatch_window)
         if attempt is None:
             continue
         result = await make_attempt(tool, dispatch_of(context, attempt), arguments)
-        if isinstance(result, Completed):
-            await context.ledger.close(attempt, AttemptState.ENDED, outcome_to_json(result.outcome), now())
-            return result.outcome, number
-        await context.ledger.close(attempt, AttemptState.NOT_DONE, None, now())
+        match result:
+            case Completed(outcome=outcome):
+                await context.ledger.close(attempt, AttemptState.ENDED, outcome_to_json(outcome), now())
+                return outcome, number
+            case NotDone():
+                await context.ledger.close(attempt, AttemptState.NOT_DONE, None, now())
+            case Unsettled():
+                doubt = result
         why = result
         pause = (result.delay if isinstance(result, NotDone) else None) or timedelta(seconds=2 ** (number - 1))
         if pause > _LONGEST_PAUSE:
             break
         if number < tool.attempts:
             await asyncio.sleep(pause.total_seconds())
+    if tool.effect.is_write and doubt is not None:
+        # That the last attempt did nothing says nothing of an earlier one.
+        why = doubt
     return _given_up(tool, why, number), number
 
 

@@ -10,6 +10,7 @@ from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import SessionState
 from dexbridge.sessions.step import StepType
 from dexbridge.sessions.steps.context import StepContext, completed
+from dexbridge.sessions.text import storable_json
 from dexbridge.sessions.transition import Change, Transition
 from dexbridge.toolsource import OutcomeKind, ToolOutcome, fingerprint
 
@@ -40,12 +41,14 @@ def called(
 
 def not_called(context: StepContext, state: SessionState, wish: ToolWish, outcome: ToolOutcome) -> Transition:
     """The call ends without a tool Step: it could not be made as the model asked for it."""
+    # What the model made up may be no JSON at all; the record then goes without it.
+    arguments = storable_json(wish.arguments) or {}
     call = PendingCall(
         tool_use_id=wish.tool_use_id,
         tool=wish.tool,
         connection=None,
-        arguments=wish.arguments,
-        fingerprint=fingerprint(wish.arguments),
+        arguments=arguments,
+        fingerprint=fingerprint(arguments),
         asked=False,
     )
     return recorded(state, _record(context, state, call, outcome, call_id=None, attempts=0))

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import logging
+from collections.abc import Awaitable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
 
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter
 
-from dexbridge.sessions.call import PendingCall
+from dexbridge.sessions.call import PendingCall, ToolWish
 from dexbridge.sessions.errors import SegmentFailed
 from dexbridge.sessions.event import EventKind, NewEvent
 from dexbridge.sessions.message import Message
 from dexbridge.sessions.runner import Answered, CallLeaves, Conversation, SegmentEnd
 from dexbridge.sessions.state import SessionState
 from dexbridge.sessions.step import StepType
+from dexbridge.sessions.steps.call_checks import tool_step
 from dexbridge.sessions.steps.context import StepContext, completed
 from dexbridge.sessions.steps.results import not_called
+from dexbridge.sessions.text import storable_json, storable_text
 from dexbridge.sessions.transition import Change, TranscriptEntry, Transition
 from dexbridge.sessions.turns import assistant_message, end_turn
 from dexbridge.toolsource import (
     AgentTool,
     InvalidArguments,
     OutcomeKind,
-    ToolEffect,
     ToolOutcome,
     fingerprint,
 )
 
 __all__ = ["run_model"]
+
+logger = logging.getLogger(__name__)
 
 
 async def run_model(context: StepContext) -> Change:
@@ -36,10 +45,11 @@ async def run_model(context: StepContext) -> Change:
     except SegmentFailed as failure:
         return _failed(context, str(failure))
     match end:
-        case Answered():
-            return _answered(context, end, attempts)
+        case Answered(text=text):
+            return _answered(context, Answered(storable_text(text), _storable(end.transcript)), attempts)
         case CallLeaves():
-            return _call_left(context, end, attempts)
+            kept = replace(end, said=storable_text(end.said), transcript=_storable(end.transcript))
+            return _call_left(context, kept, attempts)
 
 
 async def _segment(context: StepContext) -> tuple[SegmentEnd, int]:
@@ -64,9 +74,28 @@ async def _segment(context: StepContext) -> tuple[SegmentEnd, int]:
         with attempt:
             attempts += 1
             if state.result is not None:
-                return await runner.give_result(conversation, state.result, prompts), attempts
-            return await runner.run_until_call(conversation, prompts), attempts
+                work = runner.give_result(conversation, state.result, prompts)
+            else:
+                work = runner.run_until_call(conversation, prompts)
+            return await _bounded(work, limits.run_model), attempts
     raise AssertionError("the loop above returns or raises")
+
+
+async def _bounded(work: Awaitable[SegmentEnd], limit: timedelta) -> SegmentEnd:
+    """The runner keeps the limit itself and says so; one that does not must not hold the session for ever."""
+    timer = asyncio.timeout(limit.total_seconds() * 1.25 + 1)
+    try:
+        async with timer:
+            return await work
+    except TimeoutError:
+        if not timer.expired():
+            raise
+        raise SegmentFailed(f"The segment did not end within {limit.total_seconds():g} s and was stopped.") from None
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise SegmentFailed("The segment was cancelled inside the agent framework.") from None
 
 
 def _worth_another_attempt(error: BaseException) -> bool:
@@ -105,38 +134,59 @@ def _call_left(context: StepContext, end: CallLeaves, attempts: int) -> Change:
         context, ended="call_left", tool=wish.tool, tool_use_id=wish.tool_use_id, segment_attempts=attempts
     )
 
+    # Outside the change: validation and the approval predicate are the application's code, and a change runs in a
+    # database transaction, perhaps twice.
+    call = _checked(wish, tool)
+
     def change(state: SessionState) -> Transition:
         said = assistant_message(state, end.said)
         kept = _committed(state, end.transcript, prompts_given=end.prompts_given)
-        if tool is None:
-            refused = ToolOutcome(OutcomeKind.FAILED, f"There is no tool {wish.tool!r}; nothing was called.")
-            return _with(not_called(context, kept, wish, refused), said, end, event)
-        try:
-            arguments = tool.validate(wish.arguments)
-        except InvalidArguments as error:
-            refused = ToolOutcome(OutcomeKind.FAILED, str(error))
-            return _with(not_called(context, kept, wish, refused), said, end, event)
-        asks = tool.asks(arguments)
-        call = PendingCall(
-            tool_use_id=wish.tool_use_id,
-            tool=wish.tool,
-            connection=None if tool.bound is None else str(tool.bound.reference),
-            arguments=arguments,
-            fingerprint=fingerprint(arguments),
-            asked=asks,
-        )
-        step = StepType.AWAIT_TOOL_APPROVAL if asks else tool_step(tool)
+        if isinstance(call, ToolOutcome):
+            return _with(not_called(context, kept, wish, call), said, end, event)
+        assert tool is not None, "a checked call has a tool"
+        step = StepType.AWAIT_TOOL_APPROVAL if call.asked else tool_step(tool)
         moved = kept.model_copy(update={"call": call}).with_due(step)
         return Transition(moved, said, end.transcript, (), (event,))
 
     return change
 
 
-def tool_step(tool: AgentTool) -> StepType:
-    """The Step that runs a call of the tool."""
-    if tool.effect is ToolEffect.NON_IDEMPOTENT_WRITE:
-        return StepType.CALL_SINGLE_ATTEMPT_TOOL
-    return StepType.CALL_TOOL
+def _checked(wish: ToolWish, tool: AgentTool | None) -> PendingCall | ToolOutcome:
+    """The call to make, or the outcome of one that cannot be made as the model asked for it."""
+    if tool is None:
+        return ToolOutcome(OutcomeKind.FAILED, f"There is no tool {wish.tool!r}; nothing was called.")
+    try:
+        validated = tool.validate(copy.deepcopy(wish.arguments))
+    except InvalidArguments as error:
+        return ToolOutcome(OutcomeKind.FAILED, storable_text(str(error)))
+    except Exception as error:  # noqa: BLE001 - a tool of the application may raise anything; the model must hear of it
+        logger.warning("Checking the arguments of %s raised %s.", wish.tool, type(error).__name__)
+        reason = f"checking its arguments stopped with {type(error).__name__}"
+        return ToolOutcome(OutcomeKind.FAILED, f"The call of {wish.tool} was not made: {reason}.")
+    arguments = storable_json(validated)
+    if arguments is None:
+        return ToolOutcome(OutcomeKind.FAILED, f"The call of {wish.tool} was not made: its arguments are no JSON.")
+    return PendingCall(
+        tool_use_id=wish.tool_use_id,
+        tool=wish.tool,
+        connection=None if tool.bound is None else str(tool.bound.reference),
+        arguments=arguments,
+        fingerprint=fingerprint(arguments),
+        asked=_asks(tool, arguments),
+    )
+
+
+def _asks(tool: AgentTool, arguments: dict[str, Any]) -> bool:
+    """Only a clear `False` lets a call go without a person."""
+    try:
+        return tool.asks(copy.deepcopy(arguments)) is not False
+    except Exception as error:  # noqa: BLE001 - a rule that fails must ask
+        logger.warning("The approval rule of %s raised %s; the call asks.", tool.name, type(error).__name__)
+        return True
+
+
+def _storable(transcript: tuple[TranscriptEntry, ...]) -> tuple[TranscriptEntry, ...]:
+    return tuple(TranscriptEntry(storable_text(entry.json), entry.subpath) for entry in transcript)
 
 
 def _with(refused: Transition, said: tuple[Message, ...], end: CallLeaves, event: NewEvent) -> Transition:

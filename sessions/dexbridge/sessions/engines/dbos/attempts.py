@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,9 +12,11 @@ from sqlalchemy import Engine, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from dexbridge.sessions.engines.dbos.database import reading, writing
-from dexbridge.sessions.engines.dbos.schema import attempts
+from dexbridge.sessions.engines.dbos.schema import attempts, sessions
+from dexbridge.sessions.errors import StepFenced
 from dexbridge.sessions.ledger import Attempt, AttemptState
 from dexbridge.sessions.persisted import now
+from dexbridge.sessions.state import SessionState
 
 __all__ = ["SqlAttemptLedger"]
 
@@ -26,11 +29,14 @@ class SqlAttemptLedger:
         engine: The database.
         session_id: The session.
         owner: Token of this run, written into the rows it opens.
+        is_ours: Whether the session, in its newest state, is still this run's. One that was taken over may open no
+            row: the other run has drawn its conclusion from the rows it found.
     """
 
     engine: Engine
     session_id: str
     owner: str
+    is_ours: Callable[[SessionState], bool]
 
     async def last(self, step_execution_id: str) -> Attempt | None:
         return await asyncio.to_thread(self._last, step_execution_id)
@@ -63,6 +69,10 @@ class SqlAttemptLedger:
         )
         try:
             with writing(self.engine) as connection:
+                query = select(sessions.c.state).where(sessions.c.session_id == self.session_id).with_for_update()
+                newest = SessionState.model_validate_json(connection.execute(query).scalar_one())
+                if not self.is_ours(newest):
+                    raise StepFenced(f"{step_execution_id} of {self.session_id!r} was taken over; it sends nothing.")
                 connection.execute(
                     insert(attempts).values(
                         session_id=self.session_id,

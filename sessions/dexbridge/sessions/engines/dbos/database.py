@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from dexbridge.sessions.errors import DatabaseUnavailable, UnsupportedEngine
 
 __all__ = ["open_database", "reading", "sqlite_path", "writing"]
 
@@ -18,18 +22,24 @@ def sqlite_path(url: str) -> Path | None:
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
         return None
-    return Path(parsed.database or "")
+    if not parsed.database or parsed.database == ":memory:":
+        raise UnsupportedEngine("A durable session needs a file: write the engine URL as sqlite:///path.")
+    return Path(parsed.database)
 
 
 def open_database(url: str) -> Engine:
     """Opens the database and, for SQLite, makes its folder (0700) and file (0600) when they are missing."""
     path = sqlite_path(url)
     if path is None:
-        return create_engine(_with_driver(url), pool_size=10, max_overflow=10, pool_pre_ping=True)
+        return create_engine(_with_driver(url), pool_size=10, max_overflow=10, pool_pre_ping=True, hide_parameters=True)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # SQLite gives its journal and WAL files the mode of the database file.
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    engine = create_engine(url, connect_args={"timeout": 30.0})
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        os.fchmod(descriptor, 0o600)
+    finally:
+        os.close(descriptor)
+    engine = create_engine(url, connect_args={"timeout": 30.0}, hide_parameters=True)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_immediate)
     return engine
@@ -38,15 +48,24 @@ def open_database(url: str) -> Engine:
 @contextmanager
 def writing(engine: Engine) -> Generator[Connection]:
     """A transaction that takes the write lock at once, so that what it reads is still true when it writes."""
-    with engine.begin() as connection:
+    with _answering(), engine.begin() as connection:
         yield connection
 
 
 @contextmanager
 def reading(engine: Engine) -> Generator[Connection]:
     """A connection for single reads; takes no lock."""
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+    with _answering(), engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         yield connection
+
+
+@contextmanager
+def _answering() -> Generator[None]:
+    try:
+        yield
+    except (OperationalError, InterfaceError, PoolTimeout) as error:
+        reason = str(error.orig) if isinstance(error, DBAPIError) else "no connection became free"
+        raise DatabaseUnavailable(f"The database did not do its part, nothing was committed: {reason}") from error
 
 
 def _with_driver(url: str) -> str:

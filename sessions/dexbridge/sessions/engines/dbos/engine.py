@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
+import contextvars
 import logging
-import os
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Coroutine, Sequence
 from types import TracebackType
@@ -14,13 +13,18 @@ from typing import Any, Self, TypeVar
 
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID
 from sqlalchemy import Connection
-from sqlalchemy.exc import SQLAlchemyError
 
 from dexbridge.sessions.engines.dbos.attempts import SqlAttemptLedger
-from dexbridge.sessions.engines.dbos.database import open_database, sqlite_path
+from dexbridge.sessions.engines.dbos.database import open_database
 from dexbridge.sessions.engines.dbos.leg import LEG_WORKFLOW, direct_id, queued_id, run_leg, serve
 from dexbridge.sessions.engines.dbos.store import Committed, SessionStore
-from dexbridge.sessions.errors import EngineAlreadyOpen, InvalidRequest, StepFenced, WorkerAlreadyRunning
+from dexbridge.sessions.engines.dbos.worker_lock import worker_lock
+from dexbridge.sessions.errors import (
+    DatabaseUnavailable,
+    EngineAlreadyOpen,
+    InvalidRequest,
+    StepFenced,
+)
 from dexbridge.sessions.event import SessionEvent
 from dexbridge.sessions.flow import AgentSessionFlow
 from dexbridge.sessions.persisted import now
@@ -29,6 +33,7 @@ from dexbridge.sessions.state import SessionState, SessionStatus
 from dexbridge.sessions.step import StepType
 from dexbridge.sessions.steps import STEPS, StepContext, broken_step
 from dexbridge.sessions.transition import Change, Refusal, Transition
+from dexbridge.sessions.turns import reopen_leg
 
 __all__ = ["DbosEngine"]
 
@@ -41,6 +46,8 @@ _QUEUE = "dexbridge-legs"
 _QUEUE_POLLING_SECONDS = 0.5
 _EVENT_POLLING_SECONDS = 0.5
 _CLOSE_GRACE_SECONDS = 35.0
+_SETTLE_SECONDS = 10.0
+_SWEEP_SECONDS = 10.0
 
 T = TypeVar("T")
 
@@ -57,6 +64,9 @@ class DbosEngine:
             raise InvalidRequest("Two flows share a flow_type: give each its own.")
         self._run_steps = run_steps
         self._steps: dict[asyncio.Task[Any], StepType] = {}
+        self._direct: set[asyncio.Task[None]] = set()
+        self._underway: set[asyncio.Future[None]] = set()
+        self._commits = 0
         self._closing = False
 
     @property
@@ -70,13 +80,19 @@ class DbosEngine:
             )
         _open_engines.append(self)
         try:
-            self._loop = asyncio.get_running_loop()
-            self._committed = asyncio.Condition()
-            self._lock = await asyncio.to_thread(self._take_worker_lock)
-            self._database = await asyncio.to_thread(open_database, self._url)
-            self._store = SessionStore(self._database, self._enqueue)
-            await asyncio.to_thread(self._store.create_tables)
-            await asyncio.to_thread(self._launch)
+            async with contextlib.AsyncExitStack() as undo:
+                self._loop = asyncio.get_running_loop()
+                self._committed = asyncio.Condition()
+                if self._run_steps:
+                    undo.enter_context(worker_lock(self._url))
+                self._database = await asyncio.to_thread(open_database, self._url)
+                undo.callback(self._database.dispose)
+                self._store = SessionStore(self._database, self._enqueue)
+                await asyncio.to_thread(self._store.create_tables)
+                undo.push_async_callback(asyncio.to_thread, self._land)
+                await asyncio.to_thread(self._launch)
+                self._sweep = asyncio.create_task(self._sweep_for_ever()) if self._run_steps else None
+                self._opened = undo.pop_all()
         except BaseException:
             _open_engines.remove(self)
             raise
@@ -86,11 +102,16 @@ class DbosEngine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._closing = True
-        await self._stop_steps()
-        for flow in self._flows.values():
-            await flow.runner.close()
-        await asyncio.to_thread(self._destroy)
-        _open_engines.remove(self)
+        try:
+            async with self._opened:
+                await self._announce()
+                if self._sweep is not None:
+                    self._sweep.cancel()
+                await self._stop_steps()
+                for flow in self._flows.values():
+                    await flow.runner.close()
+        finally:
+            _open_engines.remove(self)
 
     async def start(self, first: Transition) -> bool:
         return await asyncio.to_thread(self._store.start, first)
@@ -101,10 +122,10 @@ class DbosEngine:
             return result
         state = result.transition.state
         if result.opened_leg and self._run_steps and state.flow_type in self._flows and not self._closing:
-            assert state.leg is not None
-            assert state.due is not None
-            with SetWorkflowID(direct_id(session_id, state.leg.number)):
-                await DBOS.start_workflow_async(run_leg, session_id, state.leg.number, state.due.id)
+            # A context of its own: the caller may be a tool, inside another session's Step.
+            direct = self._loop.create_task(self._run_directly(state), context=contextvars.Context())
+            self._direct.add(direct)
+            direct.add_done_callback(self._direct.discard)
         return result.transition
 
     async def snapshot(self, session_id: str) -> SessionSnapshot:
@@ -114,19 +135,20 @@ class DbosEngine:
         return await asyncio.to_thread(self._store.list_sessions, limit, after)
 
     async def events(self, session_id: str, *, after: int, follow: bool) -> AsyncIterator[SessionEvent]:
-        while True:
+        while not self._closing:
+            seen = self._commits
             found = await asyncio.to_thread(self._store.events, session_id, after)
             for event in found:
                 after = event.sequence
                 yield event
             if found:
                 continue
-            if not follow or self._closing:
+            if not follow:
                 return
             # Woken by commits of this process; other processes' are seen at the next look.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_EVENT_POLLING_SECONDS), self._committed:
-                    await self._committed.wait()
+                    await self._committed.wait_for(lambda seen=seen: self._commits != seen or self._closing)
 
     async def claim(self, session_id: str, leg: int, workflow_id: str) -> int | None:
         """See `LegRunner`."""
@@ -136,7 +158,54 @@ class DbosEngine:
         """See `LegRunner`."""
         return await self._at_home(self._run_step(session_id, leg, epoch, step_execution_id))
 
+    async def _run_directly(self, state: SessionState) -> None:
+        """Starts the leg's workflow here and follows it to its end; the queue has it too, should this not work out."""
+        assert state.leg is not None
+        assert state.due is not None
+        try:
+            with SetWorkflowID(direct_id(state.session_id, state.leg.number)):
+                handle = await DBOS.start_workflow_async(run_leg, state.session_id, state.leg.number, state.due.id)
+            await handle.get_result()
+        except asyncio.CancelledError:
+            # The workflow was stopped by the close; this task's own cancellation ends it here just as well.
+            return
+        except Exception as error:  # noqa: BLE001 - whatever it is, the queue or the next sweep runs what is left
+            logger.warning("Leg %s of %s stopped: %s.", state.leg.number, state.session_id, type(error).__name__)
+
+    async def _sweep_for_ever(self) -> None:
+        while True:
+            try:
+                await self._reopen_abandoned()
+            except Exception as error:  # noqa: BLE001 - the next sweep tries again
+                logger.warning("Looking for abandoned legs raised %s.", type(error).__name__)
+            await asyncio.sleep(_SWEEP_SECONDS)
+
+    async def _reopen_abandoned(self) -> None:
+        """Reopens legs nothing runs any more.
+
+        Both workflows of a leg can end without closing it: the database was away for longer than DBOS tries, DBOS
+        gave up recovering one, or the Worker that took it did not serve the session's flow.
+        """
+        for session_id, leg in await asyncio.to_thread(self._store.open_legs, list(self._flows)):
+            # In this order: as long as a leg is open and its number stands, one of the two is alive.
+            if not await asyncio.to_thread(self._is_alive, session_id, leg):
+                reopened = await self.change(session_id, reopen_leg(leg))
+                if isinstance(reopened, Transition):
+                    logger.warning("Leg %s of %s was open and nothing ran it; it is run again.", leg, session_id)
+
+    def _is_alive(self, session_id: str, leg: int) -> bool:
+        return bool(
+            self._dbos.list_workflows(
+                workflow_ids=[direct_id(session_id, leg), queued_id(session_id, leg)],
+                status=["PENDING", "ENQUEUED", "DELAYED"],
+                load_input=False,
+                load_output=False,
+            )
+        )
+
     async def _claim(self, session_id: str, leg: int, workflow_id: str) -> int | None:
+        self._stop_if_closing()
+
         def change(state: SessionState) -> Transition | Refusal:
             if state.flow_type not in self._flows:
                 return Refusal("this process does not serve the session's flow")
@@ -152,6 +221,7 @@ class DbosEngine:
         return result.transition.state.leg.epoch
 
     async def _run_step(self, session_id: str, leg: int, epoch: int, step_execution_id: str) -> str | None:
+        self._stop_if_closing()
         state = await asyncio.to_thread(self._store.load, session_id)
         if not _is_ours(state, leg, epoch) or state.due is None:
             return None
@@ -163,26 +233,34 @@ class DbosEngine:
             flow=flow,
             state=state,
             step=state.due,
-            ledger=SqlAttemptLedger(self._database, session_id, str(uuid.uuid4())),
+            ledger=SqlAttemptLedger(
+                self._database,
+                session_id,
+                str(uuid.uuid4()),
+                lambda newest: _is_ours(newest, leg, epoch) and newest.due == state.due,
+            ),
             load_transcript=lambda: asyncio.to_thread(self._store.transcript, session_id),
             say=lambda _text: None,
             started_at=now(),
         )
-        try:
-            change = await self._tracked(state.due.type, STEPS[state.due.type](context))
-        except SQLAlchemyError:
-            # The database is away: DBOS runs this step again.
-            raise
-        except Exception as error:  # noqa: BLE001 - anything else would leave the session stuck in its leg
-            change = await broken_step(context, error)
 
-        def fenced(newest: SessionState) -> Transition | Refusal:
-            if not _is_ours(newest, leg, epoch) or newest.due != state.due:
-                raise StepFenced(f"{step_execution_id} of {session_id!r} was taken over; its result is dropped.")
-            return change(newest)
+        def fenced(change: Change) -> Change:
+            def checked(newest: SessionState) -> Transition | Refusal:
+                if not _is_ours(newest, leg, epoch) or newest.due != state.due:
+                    raise StepFenced(f"{step_execution_id} of {session_id!r} was taken over; its result is dropped.")
+                return change(newest)
+
+            return checked
 
         try:
-            result = await self._commit(session_id, fenced)
+            try:
+                change = await self._tracked(state.due.type, STEPS[state.due.type](context))
+                result = await self._commit(session_id, fenced(change))
+            except (StepFenced, DatabaseUnavailable):
+                # Taken over, or to be run again by DBOS.
+                raise
+            except Exception as error:  # noqa: BLE001 - anything else would leave the session stuck in its leg
+                result = await self._commit(session_id, fenced(await broken_step(context, error)))
         except StepFenced as taken:
             logger.warning("%s", taken)
             return None
@@ -190,17 +268,31 @@ class DbosEngine:
         after = result.transition.state
         return after.due.id if after.due is not None and _is_ours(after, leg, epoch) else None
 
+    def _stop_if_closing(self) -> None:
+        if self._closing:
+            # DBOS leaves a cancelled workflow pending, so the next start goes on from here.
+            raise asyncio.CancelledError
+
     async def _commit(self, session_id: str, change: Change) -> Committed | Refusal:
         result = await asyncio.to_thread(self._store.commit, session_id, change)
+        await self._announce()
+        return result
+
+    async def _announce(self) -> None:
+        self._commits += 1
         async with self._committed:
             self._committed.notify_all()
-        return result
 
     async def _tracked(self, step: StepType, work: Awaitable[T]) -> T:
         task = asyncio.ensure_future(work)
         self._steps[task] = step
         try:
             return await task
+        except asyncio.CancelledError:
+            this = asyncio.current_task()
+            if self._closing or (this is not None and this.cancelling()):
+                raise
+            raise RuntimeError(f"{step.value} was cancelled from inside") from None
         finally:
             self._steps.pop(task, None)
 
@@ -209,9 +301,19 @@ class DbosEngine:
 
         DBOS runs workflows it took from a queue in a loop of its own.
         """
+        counted = self._counted(work)
         if asyncio.get_running_loop() is self._loop:
+            return await counted
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(counted, self._loop))
+
+    async def _counted(self, work: Coroutine[Any, Any, T]) -> T:
+        done = self._loop.create_future()
+        self._underway.add(done)
+        try:
             return await work
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+        finally:
+            self._underway.discard(done)
+            done.set_result(None)
 
     async def _stop_steps(self) -> None:
         """Ends segments at once, since they leave nothing; a dispatched tool call may end and be recorded."""
@@ -227,26 +329,17 @@ class DbosEngine:
             await asyncio.wait(calling, timeout=_CLOSE_GRACE_SECONDS)
         for task in list(self._steps):
             task.cancel()
-        await asyncio.sleep(0)
-
-    def _take_worker_lock(self) -> int | None:
-        path = sqlite_path(self._url)
-        if path is None or not self._run_steps:
-            return None
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(f"{path}.worker", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            raise WorkerAlreadyRunning(
-                f"Another Worker process serves {path}: stop it, open this one with run_steps=False, or use "
-                "postgresql:// for several Workers."
-            ) from None
-        return descriptor
+        # Commits under way and DBOS's own records of them end before the database is closed.
+        if ending := {*self._underway, *self._direct}:
+            await asyncio.wait(ending, timeout=_SETTLE_SECONDS)
+        for task in list(self._direct):
+            task.cancel()
 
     def _launch(self) -> None:
         serializer = DBOSPortableJSONSerializer()
+        self._dbos = DBOSClient(
+            system_database_url=self._url, serializer=serializer, application_name=_APPLICATION, lazy=True
+        )
         if self._run_steps:
             serve(self)
             config: DBOSConfig = {
@@ -260,9 +353,9 @@ class DbosEngine:
             DBOS(config=config)
             DBOS.launch()
             DBOS.register_queue(_QUEUE, polling_interval_sec=_QUEUE_POLLING_SECONDS)
-        self._dbos = DBOSClient(
-            system_database_url=self._url, serializer=serializer, application_name=_APPLICATION, lazy=True
-        )
+        else:
+            # A client may come before the first Worker, and what it enqueues needs DBOS's tables.
+            DBOS.migrate(self._url)
 
     def _enqueue(self, connection: Connection, state: SessionState) -> None:
         assert state.leg is not None
@@ -280,14 +373,11 @@ class DbosEngine:
             state.due.id,
         )
 
-    def _destroy(self) -> None:
+    def _land(self) -> None:
         if self._run_steps:
             DBOS.destroy()
             serve(None)
         self._dbos.destroy()
-        self._database.dispose()
-        if self._lock is not None:
-            os.close(self._lock)
 
 
 def _is_ours(state: SessionState, leg: int, epoch: int) -> bool:

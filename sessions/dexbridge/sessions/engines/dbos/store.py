@@ -18,7 +18,7 @@ from dexbridge.sessions.event import SessionEvent
 from dexbridge.sessions.message import Message
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
-from dexbridge.sessions.state import SessionState
+from dexbridge.sessions.state import SessionState, SessionStatus
 from dexbridge.sessions.transition import Change, Refusal, TranscriptEntry, Transition
 
 __all__ = ["Committed", "SessionStore"]
@@ -44,7 +44,8 @@ class SessionStore:
 
     def create_tables(self) -> None:
         """Creates what is missing of our tables."""
-        METADATA.create_all(self._engine)
+        with writing(self._engine) as connection:
+            METADATA.create_all(connection)
 
     def start(self, first: Transition) -> bool:
         """Inserts a new session; `False` when the ID exists."""
@@ -70,6 +71,15 @@ class SessionStore:
         """The newest state. Raises `UnknownSession`."""
         with reading(self._engine) as connection:
             return self._state(connection, session_id)[0]
+
+    def open_legs(self, flow_types: Sequence[str]) -> Sequence[tuple[str, int]]:
+        """Session and number of every leg that is open, of those flows."""
+        query = select(sessions.c.state).where(
+            sessions.c.status == SessionStatus.RUNNING.value, sessions.c.flow_type.in_(flow_types)
+        )
+        with reading(self._engine) as connection:
+            states = [SessionState.model_validate_json(text) for text in connection.execute(query).scalars()]
+        return [(state.session_id, state.leg.number) for state in states if state.leg is not None]
 
     def commit(self, session_id: str, change: Change) -> Committed | Refusal:
         """Applies a change to the newest state and commits what it returns."""
