@@ -16,7 +16,7 @@ from dexbridge.console.demo.acts import Stage, reply_after_approval, reply_throu
 from dexbridge.console.demo.errors import CannotStart, DemoError
 from dexbridge.console.demo.real import reply_for_real
 from dexbridge.console.demo.screen import Screen, printable
-from dexbridge.console.demo.services import local_services
+from dexbridge.console.demo.services import local_services, real_environment
 from dexbridge.console.demo.settings import Settings, read_settings
 from dexbridge.console.demo.worker_process import WorkerProcess
 from dexbridge.sessions import AgentSessionClient, open_engine
@@ -79,7 +79,7 @@ async def _run_real(settings: Settings, folder: Path, screen: Screen) -> None:
         "Said plainly: this way was never tried with a real key and a real Slack by those who wrote it, only with "
         "local servers. It posts one reply where you say, after you have approved it."
     )
-    async with _worker(settings, folder, os.environ, screen) as (worker, sessions):
+    async with _worker(settings, folder, real_environment(), screen) as (worker, sessions):
         await reply_for_real(worker, sessions, screen)
 
 

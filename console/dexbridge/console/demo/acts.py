@@ -128,9 +128,9 @@ async def _kill_when_posted(stage: Stage, thread: Post, turn: asyncio.Task[Turn]
             return
         await asyncio.sleep(_LOOK_SECONDS)
     killed = await stage.worker.kill()
+    _check(stage.requests(_READ, thread) == 0, "the Worker had looked into the thread before it was killed")
     # The events of another process are seen a moment later; the story is told in their order.
-    while _BEFORE_THE_CALL not in on_screen.steps and not turn.done():
-        await asyncio.sleep(_LOOK_SECONDS)
+    await on_screen.wait_until_shown(_BEFORE_THE_CALL)
     stage.screen.say(f"  SIGKILL to the Worker, process {killed}: Slack has the message, and nobody")
     stage.screen.say("  has recorded it.")
     await stage.worker.start()
@@ -176,6 +176,7 @@ def _check_posted(stage: Stage, thread: Post, turn: Turn) -> str:
     _check(turn.steps == _APPROVED_STEPS, f"the Steps were {', '.join(turn.steps)}")
     _check(_outcomes(turn) == [OutcomeKind.SUCCEEDED], f"the outcomes were {_outcomes(turn)}")
     call = turn.calls[0]
+    _check(call.attempts == 1, f"the call has {call.attempts} attempts")
     _check(call.call_id is not None and call.call_id == _call_id_of(posts[0]), "the message has another Call ID")
     receipt = call.receipt or {}
     _check(receipt.get("provider_object_id") == posts[0].ts, "the receipt names another message")

@@ -52,3 +52,9 @@ async def local_services(folder: Path) -> AsyncGenerator[LocalServices]:
         environment["ANTHROPIC_BASE_URL"] = model.url
         environment[FILE_VARIABLE] = str(connections)
         yield LocalServices(model, slack, environment)
+
+
+def real_environment() -> dict[str, str]:
+    """The environment of a Worker that uses the services this process's environment names."""
+    # The Worker works in another folder, where a relative path would name another file.
+    return {**os.environ, FILE_VARIABLE: str(Path(os.environ[FILE_VARIABLE]).absolute())}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import uuid
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -49,8 +51,8 @@ class TurnOnScreen:
         self._screen = screen
         self._approve = approve
         self._approved: bool | None = None
-        self.steps: list[str] = []
-        """The Step execution IDs shown so far."""
+        self._steps: list[str] = []
+        self._shown: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
 
     async def run(self, message: str) -> Turn:
         """Runs the turn.
@@ -67,7 +69,6 @@ class TurnOnScreen:
         async for event in self._sessions.read_events(session_id, follow=True):
             match event.kind:
                 case EventKind.STEP_COMPLETED:
-                    self.steps.append(str(event.data["step_execution_id"]))
                     self._show_step(event)
                 case EventKind.INTERRUPT_OPENED:
                     await self._decide(session_id, event.data)
@@ -80,15 +81,22 @@ class TurnOnScreen:
                     self._screen.gap()
                     self._screen.fact("agent", answer)
                     calls = (await self._sessions.get_snapshot(session_id)).calls
-                    return Turn(session_id, tuple(self.steps), answer, calls, self._approved)
+                    return Turn(session_id, tuple(self._steps), answer, calls, self._approved)
                 case _:
                     pass
         raise NotTrue("The session's events ended before the agent had answered.")
 
+    async def wait_until_shown(self, step_execution_id: str) -> None:
+        """Waits until that Step is on the screen."""
+        await self._shown[step_execution_id].wait()
+
     def _show_step(self, event: SessionEvent) -> None:
         data = event.data
+        step_execution_id = str(data["step_execution_id"])
         details = [f"Call ID {data['call_id']}"] if data.get("call_id") else []
-        self._screen.step(data["step_execution_id"], data["duration_ms"], _what_it_did(data), details)
+        self._screen.step(step_execution_id, data["duration_ms"], _what_it_did(data), details)
+        self._steps.append(step_execution_id)
+        self._shown[step_execution_id].set()
 
     async def _decide(self, session_id: str, interrupt: Mapping[str, Any]) -> None:
         screen = self._screen

@@ -13,7 +13,10 @@ import os
 import sys
 from typing import Final
 
-from dexbridge.sessions import open_engine
+from dexbridge.config import ConfigurationError
+from dexbridge.connectors import ConnectorError
+from dexbridge.sessions import SessionError, open_engine
+from dexbridge.toolsource import ToolSourceError
 from examples.order_support.claude_agent_sdk_order_support import build_claude_agent_sdk_order_support_flow
 from examples.order_support.order_desk import OrderDesk
 from examples.order_support.slack_connector_tools import open_slack_project_connection
@@ -51,7 +54,10 @@ def main() -> None:
     """Serves the database named by the one argument."""
     if len(sys.argv) != 2:
         sys.exit("Name the database, such as sqlite:////path/sessions.db.")
-    asyncio.run(serve(sys.argv[1]))
+    try:
+        asyncio.run(serve(sys.argv[1]))
+    except (ConfigurationError, ConnectorError, ToolSourceError, SessionError) as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

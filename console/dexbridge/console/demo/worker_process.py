@@ -14,7 +14,8 @@ from typing import Any, Final, TypeVar
 from dexbridge.console.demo.errors import WorkerEnded
 
 _READY_SECONDS: Final = 60
-_STOP_SECONDS: Final = 10
+# A call that is under way may end and be recorded; the engine gives it 35 s.
+_STOP_SECONDS: Final = 40
 _LOOK_SECONDS: Final = 0.1
 _SHOWN_LOG_LINES: Final = 15
 
@@ -35,7 +36,8 @@ class WorkerProcess:
         self._folder = folder
         self._log = folder / "worker.log"
         self._command = [sys.executable, "-m", "dexbridge.console.demo.worker", url]
-        self._environment = {**environment, "PYTHONPATH": str(examples_root), "TMPDIR": str(folder)}
+        path = [str(examples_root), *filter(None, [environment.get("PYTHONPATH")])]
+        self._environment = {**environment, "PYTHONPATH": os.pathsep.join(path), "TMPDIR": str(folder)}
         self._process: asyncio.subprocess.Process | None = None
         self._groups: list[int] = []
         self.flow_type = ""
