@@ -6,7 +6,6 @@ import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Final
 
@@ -57,19 +56,29 @@ class Resolved:
     files: dict[str, Identity | None]
 
 
-@lru_cache(maxsize=256)
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text)
+@dataclass(frozen=True, slots=True)
+class CredentialRules:
+    """What one Connector says of its credentials: by name, the field and its compiled pattern."""
+
+    fields: dict[str, tuple[CredentialField, re.Pattern[str] | None]]
+
+    @classmethod
+    def of(cls, definition: ConnectorDefinition) -> CredentialRules:
+        """The rules of a Connector."""
+        return cls(
+            {
+                field.name: (field, None if field.pattern is None else re.compile(field.pattern))
+                for field in definition.credentials
+            }
+        )
 
 
-@lru_cache(maxsize=64)
-def _fields(definition_fields: tuple[CredentialField, ...]) -> dict[str, CredentialField]:
-    return {field.name: field for field in definition_fields}
+_NO_RULE: Final = (None, None)
 
 
 def resolve_credentials(
     record: Record,
-    definition: ConnectorDefinition | None,
+    rules: CredentialRules | None,
     source: Source,
     findings: list[Finding],
     *,
@@ -84,7 +93,7 @@ def resolve_credentials(
     credentials = record.credentials
     if credentials is None:
         return resolved
-    fields = _fields(definition.credentials) if definition is not None else None
+    fields = rules.fields if rules is not None else None
     path: Path = (*record.path, "credentials")
     for name, value in credentials.items():
         if name in AUTH_METHOD_KEYS:
@@ -95,16 +104,19 @@ def resolve_credentials(
             text = value if type(value) is str else None
             if text is None:
                 text = _referred(name, value, source, resolved, _refusal((*path, name), record, findings))
-            fault = _shape(text, fields.get(name) if fields is not None else None) if text is not None else None
-            if fault is not None:
-                message = f"{_show(name)} {fault[0]}"
-                findings.append(Finding(Code.CREDENTIAL_SHAPE, (*path, name), message, fault[1], record.label))
-            elif text is not None:
+            field, pattern = fields[name] if fields is not None else _NO_RULE
+            if text is None:
+                continue
+            if _ONE_LINE.fullmatch(text) and (pattern is None or pattern.fullmatch(text)):
                 resolved.secrets[name] = Secret(text)
+                continue
+            problem, mend = _misshapen(text, field)
+            message = f"{_show(name)} {problem}"
+            findings.append(Finding(Code.CREDENTIAL_SHAPE, (*path, name), message, mend, record.label))
     if fields is not None:
         findings += (
             _missing(field, record)
-            for field in fields.values()
+            for field, _ in fields.values()
             if field.required and field.name not in credentials and not guessed
         )
     return resolved
@@ -130,7 +142,7 @@ def _show(name: str) -> str:
     return name if harmless(name) else "A credential"
 
 
-def _shape(text: str, field: CredentialField | None) -> tuple[str, str] | None:
+def _misshapen(text: str, field: CredentialField | None) -> tuple[str, str]:
     hint = _hint(field) if field is not None else "Copy it again."
     if not text.strip():
         return "is blank.", hint
@@ -138,9 +150,7 @@ def _shape(text: str, field: CredentialField | None) -> tuple[str, str] | None:
         return "holds a line break.", f"Write it on one line. {hint}"
     if not _ONE_LINE.fullmatch(text):
         return "starts or ends with a space, or holds a character that no credential has.", f"Copy it again. {hint}"
-    if field is not None and field.pattern is not None and not _pattern(field.pattern).fullmatch(text):
-        return "does not have the right form.", hint
-    return None
+    return "does not have the right form.", hint
 
 
 def _hint(field: CredentialField) -> str:

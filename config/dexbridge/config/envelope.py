@@ -1,4 +1,4 @@
-"""The schema of the file itself: top-level keys, connection records, trigger bindings.
+"""The schema of the file itself: top-level keys and connection records.
 
 Rules: design/dex-contract.md, "The connection file". Unknown keys are refused at the top and kept in a record;
 a known key in other letter case is refused, because the original reader would take it for the known one.
@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from dexbridge.config.codes import Code
 from dexbridge.config.finding import Finding, Path, harmless, is_token, quoted
+from dexbridge.config.member_faults import EXAMPLES, bad_name, check_key, missing, wrong_type
 from dexbridge.config.shapes import is_list, is_object
 
 SCHEMA_VERSION: Final = "connectors.dex.dev/local-connections/v1alpha1"
@@ -25,10 +26,8 @@ REAUTHORIZATION_REQUIRED: Final = "reauthorization_required"
 
 _TOP_BY_LOWER: Final = {key.lower(): key for key in TOP_KEYS}
 _RECORD_BY_LOWER: Final = {key.lower(): key for key in RECORD_KEYS}
-_BINDING_BY_LOWER: Final = {key.lower(): key for key in (*BINDING_NAME_KEYS, "configuration")}
 _TOP: Final = frozenset(TOP_KEYS)
 _RECORD: Final = frozenset(RECORD_KEYS)
-_BINDING: Final = frozenset((*BINDING_NAME_KEYS, "configuration"))
 _CONNECTOR_ID: Final = re.compile(r"[a-z][a-z0-9-]{1,62}")
 _INSTANT: Final = re.compile(r"(\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2})(\.\d{1,6})?\d*([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 
@@ -74,10 +73,10 @@ def label(connector_id: str, connection_name: str) -> str:
 def check_top(document: object, findings: list[Finding], *, guessed: bool) -> list[object]:
     """Checks everything outside of the records; returns the raw records."""
     if not is_object(document):
-        findings.append(_wrong_type((), "The file", "an object with schemaVersion and connections"))
+        findings.append(wrong_type((), "The file", "an object with schemaVersion and connections"))
         return []
     for key in document.keys() - _TOP:
-        _check_key(key, (key,), _TOP_BY_LOWER, findings, None)
+        check_key(key, (key,), _TOP_BY_LOWER, findings, None)
         if key.lower() not in _TOP_BY_LOWER:
             findings.append(
                 Finding(
@@ -92,7 +91,7 @@ def check_top(document: object, findings: list[Finding], *, guessed: bool) -> li
     version = document.get("schemaVersion")
     if version is None and "schemaVersion" not in document:
         if "schemaversion" not in lowered and not guessed:
-            findings.append(_missing((), "schemaVersion", f'Add: schemaVersion set to "{SCHEMA_VERSION}".'))
+            findings.append(missing((), "schemaVersion", f'Add: schemaVersion set to "{SCHEMA_VERSION}".'))
     elif version != SCHEMA_VERSION:
         findings.append(
             Finding(
@@ -105,10 +104,10 @@ def check_top(document: object, findings: list[Finding], *, guessed: bool) -> li
     connections = document.get("connections")
     if connections is None and "connections" not in document:
         if "connections" not in lowered and not guessed:
-            findings.append(_missing((), "connections", "Add a list of connections; it may be empty."))
+            findings.append(missing((), "connections", "Add a list of connections; it may be empty."))
         return []
     if not is_list(connections):
-        findings.append(_wrong_type(("connections",), "connections", "a list of connections"))
+        findings.append(wrong_type(("connections",), "connections", "a list of connections"))
         return []
     return connections
 
@@ -127,16 +126,14 @@ def check_record(
     """
     path: Path = ("connections", index)
     if not is_object(raw):
-        findings.append(_wrong_type(path, "A connection", "an object"))
+        findings.append(wrong_type(path, "A connection", "an object"))
         return None
     connector_id, connection_name = _usable(raw, "connectorId"), _usable(raw, "connectionName")
-    name = label(connector_id, connection_name) if connector_id and connection_name else None
     extra_keys = raw.keys() - _RECORD
-    lowered: set[str] = set()
-    if extra_keys:
-        lowered = {key.lower() for key in extra_keys}
+    here = _Here(path, raw, connector_id, connection_name, {key.lower() for key in extra_keys}, guessed)
+    if not here.lowered.isdisjoint(_RECORD_BY_LOWER):
         for key in extra_keys:
-            _check_key(key, (*path, key), _RECORD_BY_LOWER, findings, name)
+            check_key(key, (*path, key), _RECORD_BY_LOWER, findings, here.name)
             # So that one wrong letter does not hide the faults of the rest.
             if key.lower() == "connectorid" and "connectorId" not in raw:
                 connector_id = _usable(raw, key)
@@ -145,9 +142,9 @@ def check_record(
         if type(value) is str and value.strip():
             continue
         if key in raw:
-            findings.append(_bad_name((*path, key), key, value, name))
-        elif key in names and key.lower() not in lowered and not guessed:
-            findings.append(_missing(path, key, f'Add: {key}, a text such as "{_EXAMPLES[key]}".', name))
+            findings.append(bad_name((*path, key), key, value, here.name))
+        elif key in names and key.lower() not in here.lowered and not guessed:
+            findings.append(missing(path, key, f'Add: {key}, a text such as "{EXAMPLES[key]}".', here.name))
     if connector_id and not _CONNECTOR_ID.fullmatch(connector_id):
         findings.append(
             Finding(
@@ -155,7 +152,7 @@ def check_record(
                 (*path, "connectorId"),
                 "This connectorId is not an ID of a Connector.",
                 "Use lower case letters, digits and hyphens, as in slack.",
-                name,
+                here.name,
             )
         )
         connector_id = ""
@@ -169,7 +166,6 @@ def check_record(
             )
         )
         connection_name = ""
-    here = _Here(path, raw, name, lowered, guessed)
     return Record(
         index,
         path,
@@ -177,8 +173,8 @@ def check_record(
         connection_name,
         _member(here, "configuration", findings),
         _member(here, "credentials", findings),
-        _expiry(raw.get("credentialExpiresAt"), (*path, "credentialExpiresAt"), findings, name),
-        _status(raw.get("credentialStatus"), (*path, "credentialStatus"), findings, name),
+        _expiry(here, findings),
+        _status(here, findings),
         {key: raw[key] for key in extra_keys} if extra_keys else _NO_EXTRA,
     )
 
@@ -189,9 +185,17 @@ class _Here:
 
     path: Path
     raw: dict[str, Any]
-    name: str | None
+    connector_id: str
+    connection_name: str
     lowered: set[str]
     guessed: bool
+
+    @property
+    def name(self) -> str | None:
+        """The connection by name; asked for only once there is a fault."""
+        if not (self.connector_id and self.connection_name):
+            return None
+        return label(self.connector_id, self.connection_name)
 
 
 def _member(here: _Here, key: str, findings: list[Finding]) -> dict[str, Any] | None:
@@ -199,20 +203,13 @@ def _member(here: _Here, key: str, findings: list[Finding]) -> dict[str, Any] | 
     if is_object(value):
         return value
     if key in here.raw:
-        findings.append(_wrong_type((*here.path, key), key, "an object", here.name))
+        findings.append(wrong_type((*here.path, key), key, "an object", here.name))
     elif key.lower() not in here.lowered and not here.guessed:
-        findings.append(_missing(here.path, key, f"Add an empty one: {key} = {{}} (in JSON: {{}}).", here.name))
+        findings.append(missing(here.path, key, f"Add an empty one: {key} = {{}} (in JSON: {{}}).", here.name))
     return None
 
 
 _NO_EXTRA: Final[dict[str, Any]] = {}
-_EXAMPLES: Final = {
-    "connectorId": "slack",
-    "modulePath": "example.com/connectors/slack",
-    "moduleVersion": "v0.21.0",
-    "provider": "slack",
-    "connectionName": "support-slack",
-}
 
 
 def _usable(raw: dict[str, Any], key: str) -> str:
@@ -220,15 +217,8 @@ def _usable(raw: dict[str, Any], key: str) -> str:
     return value if type(value) is str and value.strip() else ""
 
 
-def _bad_name(path: Path, key: str, value: object, name: str | None) -> Finding:
-    if type(value) is str:
-        return Finding(
-            Code.BLANK_VALUE, path, f"{key} is blank.", f'Write a text such as "{_EXAMPLES.get(key, "main")}".', name
-        )
-    return _wrong_type(path, key, "a text", name)
-
-
-def _expiry(value: object, path: Path, findings: list[Finding], name: str | None) -> datetime | None:
+def _expiry(here: _Here, findings: list[Finding]) -> datetime | None:
+    value: object = here.raw.get("credentialExpiresAt")
     if value is None:
         return None
     moment: datetime | None = None
@@ -247,42 +237,21 @@ def _expiry(value: object, path: Path, findings: list[Finding], name: str | None
     findings.append(
         Finding(
             Code.BAD_VALUE,
-            path,
+            (*here.path, "credentialExpiresAt"),
             "credentialExpiresAt is not a time with a zone.",
             'Write it as "2026-12-31T00:00:00Z", or leave it out if the credentials never expire.',
-            name,
+            here.name,
         )
     )
     return None
 
 
-def _status(value: object, path: Path, findings: list[Finding], name: str | None) -> bool:
+def _status(here: _Here, findings: list[Finding]) -> bool:
+    value: object = here.raw.get("credentialStatus")
     if value is not None and type(value) is not str:
-        findings.append(_wrong_type(path, "credentialStatus", f'empty or "{REAUTHORIZATION_REQUIRED}"', name))
+        path = (*here.path, "credentialStatus")
+        findings.append(wrong_type(path, "credentialStatus", f'empty or "{REAUTHORIZATION_REQUIRED}"', here.name))
     return value == REAUTHORIZATION_REQUIRED
-
-
-def _check_key(key: str, path: Path, known: dict[str, str], findings: list[Finding], name: str | None) -> None:
-    right = known.get(key.lower())
-    if right is not None:
-        findings.append(
-            Finding(
-                Code.KEY_CASE,
-                path,
-                f"The key {quoted(key)} has the wrong letter case.",
-                f"Write it as {right}.",
-                name,
-                at_key=True,
-            )
-        )
-
-
-def _missing(path: Path, key: str, mend: str, name: str | None = None) -> Finding:
-    return Finding(Code.MISSING_KEY, path, f"{key} is missing.", mend, name)
-
-
-def _wrong_type(path: Path, what: str, right: str, name: str | None = None) -> Finding:
-    return Finding(Code.WRONG_TYPE, path, f"{what} must be {right}.", "Change it.", name)
 
 
 def check_unique(records: list[Record], findings: list[Finding]) -> None:
@@ -303,64 +272,3 @@ def check_unique(records: list[Record], findings: list[Finding]) -> None:
                     related=((*known.path, "connectionName"),),
                 )
             )
-
-
-def check_bindings(document: object, records: list[Record], findings: list[Finding], *, guessed: bool) -> None:
-    """Checks trigger bindings: four names each, of a connection in this file, no two alike."""
-    bindings = document.get("triggerBindings") if is_object(document) else None
-    if bindings is None:
-        return
-    if not is_list(bindings):
-        findings.append(_wrong_type(("triggerBindings",), "triggerBindings", "a list"))
-        return
-    known = {(record.connector_id, record.connection_name) for record in records}
-    first: dict[tuple[str, ...], Path] = {}
-    for index, raw in enumerate(bindings):
-        path: Path = ("triggerBindings", index)
-        names = _check_binding(raw, path, findings, guessed=guessed)
-        if names is None:
-            continue
-        name = label(names[0], names[1])
-        if names[:2] not in known:
-            findings.append(
-                Finding(
-                    Code.TRIGGER_CONNECTION,
-                    (*path, "connectionName"),
-                    f"This trigger binding is for {name}, which is not among the connections.",
-                    "Add that connection, or remove the binding.",
-                    name,
-                )
-            )
-        if first.setdefault(names, path) is not path:
-            findings.append(
-                Finding(
-                    Code.DUPLICATE_TRIGGER,
-                    (*path, "bindingName"),
-                    "This trigger binding is there twice.",
-                    "Remove one of the two.",
-                    name,
-                    related=((*first[names], "bindingName"),),
-                )
-            )
-
-
-def _check_binding(raw: object, path: Path, findings: list[Finding], *, guessed: bool) -> tuple[str, ...] | None:
-    if not is_object(raw):
-        findings.append(_wrong_type(path, "A trigger binding", "an object"))
-        return None
-    extra = raw.keys() - _BINDING
-    for key in extra:
-        _check_key(key, (*path, key), _BINDING_BY_LOWER, findings, None)
-    lowered = {key.lower() for key in extra}
-    names: list[str] = []
-    for key in BINDING_NAME_KEYS:
-        value = raw.get(key)
-        if type(value) is str and value.strip():
-            names.append(value)
-        elif key in raw:
-            findings.append(_bad_name((*path, key), key, value, None))
-        elif key.lower() not in lowered and not guessed:
-            findings.append(_missing(path, key, f"Add: {key}, a text."))
-    if "configuration" in raw and raw["configuration"] is not None and not is_object(raw["configuration"]):
-        findings.append(_wrong_type((*path, "configuration"), "configuration", "an object"))
-    return tuple(names) if len(names) == len(BINDING_NAME_KEYS) else None

@@ -11,13 +11,12 @@ from typing import Any, Final
 
 from dexbridge.config.codes import Code, Severity
 from dexbridge.config.connector_check import check_configuration, not_installed
-from dexbridge.config.credentials import Resolved, Source, resolve_credentials
+from dexbridge.config.credentials import CredentialRules, Resolved, Source, resolve_credentials
 from dexbridge.config.diagnostic import Diagnostic, Place
 from dexbridge.config.envelope import (
     HAND_WRITTEN_NAME_KEYS,
     NAME_KEYS,
     Record,
-    check_bindings,
     check_record,
     check_top,
     check_unique,
@@ -35,6 +34,7 @@ from dexbridge.config.sealing import Sealed, sealed
 from dexbridge.config.shapes import is_list, is_object
 from dexbridge.config.syntax import Decoded, Parsed, decode
 from dexbridge.config.toml_syntax import parse_toml
+from dexbridge.config.trigger_bindings import check_bindings
 from dexbridge.connectors import ConnectionReference, ConnectorDefinition
 
 _MODES: Final = frozenset({0o600})
@@ -170,6 +170,7 @@ class _Look:
         self.form = form
         self.connectors = connectors
         self._source = source
+        self._rules = {name: CredentialRules.of(definition) for name, definition in connectors.items()}
         self._installed = tuple(connectors)
         self._now = datetime.now(UTC)
         self.findings: list[Finding] = []
@@ -196,7 +197,9 @@ class _Look:
             definition = self.connectors.get(record.connector_id)
             if definition is None:
                 self.findings.append(not_installed(record, self._installed))
-        resolved = resolve_credentials(record, definition, self._source, self.findings, guessed=guessed)
+        resolved = resolve_credentials(
+            record, self._rules.get(record.connector_id), self._source, self.findings, guessed=guessed
+        )
         if definition is not None:
             check_configuration(record, definition, self.findings)
         self._warn(record)
