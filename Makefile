@@ -42,5 +42,9 @@ bench: $(STAMP)
 bench-turnaround: $(STAMP)
 	$(BIN)/python -m benchmarks.turnaround
 
+# 100,000 random broken connection files; about ten minutes.
+fuzz-config: $(STAMP)
+	$(BIN)/python -m benchmarks.fuzz_config
+
 clean:
 	rm -rf $(VENV)
