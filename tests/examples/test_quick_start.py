@@ -7,8 +7,6 @@ import os
 import sys
 from pathlib import Path
 
-import pytest
-
 from dexbridge.claude.testing import ScriptedModel, order_support_script
 from dexbridge.config.writing import NewConnection, write_connection_file
 from dexbridge.connectors import Secret
@@ -18,18 +16,13 @@ QUICK_START = Path(__file__).resolve().parents[2] / "examples" / "quick_start.py
 MESSAGE = "Reply in Slack thread C0123456789 1710000000.000100: Order 1002 ships on Thursday."
 
 
-@pytest.mark.parametrize(
-    ("typed", "posted", "answer"),
-    [
-        ("yes\n", ["Order 1002 ships on Thursday."], "I posted the reply in the Slack thread 1710000000.000100."),
-        ("\n", [], "it was not made."),
-    ],
-)
-async def test_posts_once_when_a_person_says_yes(tmp_path: Path, typed: str, posted: list[str], answer: str) -> None:
+async def run_quick_start(folder: Path, typed: str) -> tuple[str, list[str]]:
+    """Returns what it printed, and what the local Slack then holds."""
     async with ScriptedModel(order_support_script) as model, LocalSlack() as slack:
         credentials = {"bot_token": Secret(slack.bot_token), "user_token": Secret(slack.user_token)}
         connection = NewConnection("slack", "support-slack", {"endpoint": slack.endpoint}, credentials)
-        write_connection_file(str(tmp_path / "connections.json"), [connection])
+        # It makes the folder.
+        write_connection_file(str(folder / "connections.json"), [connection])
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             str(QUICK_START),
@@ -37,11 +30,11 @@ async def test_posts_once_when_a_person_says_yes(tmp_path: Path, typed: str, pos
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            cwd=tmp_path,
+            cwd=folder,
             env={
                 "PATH": os.environ["PATH"],
-                "HOME": str(tmp_path),
-                "TMPDIR": str(tmp_path),
+                "HOME": str(folder),
+                "TMPDIR": str(folder),
                 "ANTHROPIC_API_KEY": "local-key",
                 "ANTHROPIC_BASE_URL": model.url,
                 "DEX_CONNECTOR_CONFIG_FILE": "connections.json",
@@ -50,7 +43,16 @@ async def test_posts_once_when_a_person_says_yes(tmp_path: Path, typed: str, pos
         async with asyncio.timeout(60):
             output, errors = await process.communicate(typed.encode())
         assert (process.returncode, errors.decode()) == (0, "")
-        asked, answered = output.decode().split("Approve this call? [y/N] ")
-        assert asked.startswith('slack_post_thread_reply slack/support-slack {"channel_id": "C0123456789", ')
-        assert answered.strip().endswith(answer)
-        assert [post.text for post in slack.posts] == posted
+        return output.decode(), [post.text for post in slack.posts]
+
+
+async def test_posts_once_when_a_person_says_yes_and_not_otherwise(tmp_path: Path) -> None:
+    (approved, posted), (declined, kept_back) = await asyncio.gather(
+        run_quick_start(tmp_path / "approved", "yes\n"), run_quick_start(tmp_path / "declined", "\n")
+    )
+    asked, answered = approved.split("Approve this call? [y/N] ")
+    assert asked.startswith('slack_post_thread_reply slack/support-slack {"channel_id": "C0123456789", ')
+    assert answered == "I posted the reply in the Slack thread 1710000000.000100.\n"
+    assert posted == ["Order 1002 ships on Thursday."]
+    assert "it was not made." in declined
+    assert kept_back == []

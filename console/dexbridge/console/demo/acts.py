@@ -74,7 +74,7 @@ async def reply_after_approval(stage: Stage) -> bool:
         stage.screen.say("Checked: one request, one message, outcome succeeded.")
         return True
     _check(turn.steps == _REJECTED_STEPS, f"the Steps were {', '.join(turn.steps)}")
-    _check(_outcomes(turn) == [OutcomeKind.REJECTED], f"the outcomes were {_outcomes(turn)}")
+    _check_outcome(turn, OutcomeKind.REJECTED)
     _check(stage.requests(_POST, thread) == 0, "a request to post reached Slack")
     _check(not stage.replies(thread), "the thread has a reply")
     stage.screen.say("Checked: rejected, no request to post reached Slack, the thread has no reply.")
@@ -174,7 +174,7 @@ def _check_posted(stage: Stage, thread: Post, turn: Turn) -> str:
     _check(stage.requests(_POST, thread) == 1, f"{stage.requests(_POST, thread)} requests to post reached Slack")
     _check(posts[0].text == _REPLY, "the message has another text than was approved")
     _check(turn.steps == _APPROVED_STEPS, f"the Steps were {', '.join(turn.steps)}")
-    _check(_outcomes(turn) == [OutcomeKind.SUCCEEDED], f"the outcomes were {_outcomes(turn)}")
+    _check_outcome(turn, OutcomeKind.SUCCEEDED)
     call = turn.calls[0]
     _check(call.attempts == 1, f"the call has {call.attempts} attempts")
     _check(call.call_id is not None and call.call_id == _call_id_of(posts[0]), "the message has another Call ID")
@@ -184,8 +184,9 @@ def _check_posted(stage: Stage, thread: Post, turn: Turn) -> str:
     return call.call_id
 
 
-def _outcomes(turn: Turn) -> list[str]:
-    return [call.outcome for call in turn.calls]
+def _check_outcome(turn: Turn, outcome: OutcomeKind) -> None:
+    seen = [call.outcome for call in turn.calls]
+    _check(seen == [outcome], f"instead of one call that {outcome} there was: {', '.join(seen) or 'none'}")
 
 
 def _check(true: bool, otherwise: str) -> None:

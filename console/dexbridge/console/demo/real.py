@@ -32,7 +32,7 @@ async def reply_for_real(worker: WorkerProcess, sessions: AgentSessionClient, sc
     turn = await worker.while_it_runs(TurnOnScreen(sessions, screen, None).run(message))
     screen.gap()
     for call in turn.calls:
-        screen.fact("outcome", f"{call.outcome} ({call.tool}, {call.attempts} attempt{'s'[: call.attempts != 1]})")
+        screen.fact("outcome", f"{call.tool}: {call.outcome}, attempts: {call.attempts}")
         if call.receipt is not None:
             screen.fact("receipt", f"message {call.receipt['provider_object_id']}, Call ID {call.call_id}")
     succeeded = [call for call in turn.calls if call.outcome is OutcomeKind.SUCCEEDED]

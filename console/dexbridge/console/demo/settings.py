@@ -46,7 +46,7 @@ def read_settings(environment: Mapping[str, str], *, terminal: bool) -> Settings
     if environment.get(REAL_VARIABLE, "") not in ("", "0"):
         missing = [name for name in (KEY_VARIABLE, FILE_VARIABLE) if not environment.get(name)]
         if missing:
-            raise CannotStart(f"REAL=1 uses the real services, and needs {' and '.join(missing)}: set it.")
+            raise CannotStart(f"REAL=1 uses the real services: set {' and '.join(missing)}.")
         if not terminal:
             raise CannotStart("REAL=1 posts to a real Slack, so a person must approve: run it in a terminal.")
         return Settings(root, real=True, approve=None)
