@@ -161,12 +161,17 @@ def segment_options(
         strict_mcp_config=True,
         session_store=transcript,
         include_partial_messages=True,
+        # A message of an end user must not read files (@path) or run commands of the CLI (/clear).
+        verbatim_prompts=True,
         cli_path=cli,
         cwd=cwd,
         stderr=options.stderr or on_stderr,
         env={
             **blank_inherited(options.env, environment),
             "CLAUDE_CONFIG_DIR": str(configuration),
+            # A segment ends with its process: a subagent in the background would be lost with it, and its end would
+            # make the CLI go on after a deferral.
+            "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
             "CLAUDE_CODE_MAX_RETRIES": options.env.get("CLAUDE_CODE_MAX_RETRIES", "2"),
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": options.env.get(
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"

@@ -71,8 +71,7 @@ class Segment:
     prompts: Sequence[str]
     hands_over: bool
     say: Callable[[str], None]
-    _said: list[str] = field(default_factory=list[str])
-    _leaving_seen: bool = False
+    _heard: list[TextBlock | ToolUseBlock] = field(default_factory=list[TextBlock | ToolUseBlock])
 
     async def run(self) -> SegmentResult:
         """Runs the CLI to the end of the segment. Raises `SegmentFailed`, or what the SDK raises."""
@@ -92,8 +91,7 @@ class Segment:
             await client.disconnect()
 
     async def _until_result(self, client: ClaudeSDKClient, *, handing_over: bool) -> SegmentResult:
-        self._said.clear()
-        self._leaving_seen = False
+        self._heard.clear()
         async with aclosing(_messages(client)) as messages:
             while True:
                 try:
@@ -116,23 +114,25 @@ class Segment:
             case SystemMessage(subtype="api_retry", data=data):
                 check_retry(data)
             case StreamEvent(parent_tool_use_id=None, event=event):
-                if not self._leaving_seen and (text := _delta(event)):
+                if self.hook_lock.leaving is None and (text := _delta(event)):
                     self.say(text)
             case AssistantMessage(parent_tool_use_id=None, error=None, content=content):
-                self._keep(content)
+                self._heard.extend(block for block in content if isinstance(block, TextBlock | ToolUseBlock))
             case _:
                 pass
 
-    def _keep(self, content: Sequence[Any]) -> None:
-        for block in content:
-            if isinstance(block, ToolUseBlock) and self._leaves(block):
-                self._leaving_seen = True
-            # Text after a call that leaves was written without its result, and is dropped.
-            elif isinstance(block, TextBlock) and not self._leaving_seen and block.text.strip():
-                self._said.append(block.text)
+    def _said_before(self, tool_use_id: str) -> str:
+        """What was said before a call. Text after it was written without its result, and is dropped.
 
-    def _leaves(self, block: ToolUseBlock) -> bool:
-        return short_name(block.name) is not None and block.id == self.hook_lock.leaving
+        Cut at the end of the run: a block may be heard before or after the hook has decided about its call.
+        """
+        texts: list[str] = []
+        for block in self._heard:
+            if isinstance(block, TextBlock):
+                texts.append(block.text)
+            elif block.id == tool_use_id:
+                break
+        return "\n\n".join(text for text in texts if text.strip())
 
     def _end(self, message: ResultMessage, *, handing_over: bool) -> SegmentResult:
         check_result(message, str(self.options.model or "the default model"))
@@ -145,7 +145,7 @@ class Segment:
         if name is None:
             raise SegmentFailed(f"The CLI deferred {deferred.name!r}, which is not a tool of this session.")
         wish = ToolWish(tool_use_id=deferred.id, tool=name, arguments=deferred.input)
-        return SegmentResult(wish, well_formed("\n\n".join(self._said)), prompts_given=not handing_over)
+        return SegmentResult(wish, well_formed(self._said_before(deferred.id)), prompts_given=not handing_over)
 
 
 async def _messages(client: ClaudeSDKClient) -> AsyncGenerator[Message]:
