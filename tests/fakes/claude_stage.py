@@ -95,9 +95,7 @@ def slack_connection(
     endpoint: str, *, http_timeout: float = 10.0, settling_time: float = 0.1, **credentials: str
 ) -> tuple[MemoryConnection, slack.Connection]:
     """A connection called support-slack to a local Slack, and the project's side of it."""
-    held = MemoryConnection(
-        "slack", "support-slack", configuration={"endpoint": endpoint}, credentials=credentials
-    )
+    held = MemoryConnection("slack", "support-slack", configuration={"endpoint": endpoint}, credentials=credentials)
     connection = slack.new_project_connection(
         MemoryProject(held),
         "support-slack",
@@ -147,7 +145,8 @@ class Stage:
             return agent_options(self.model.url, **(options or {}))
 
         credentials = {"bot_token": self.slack.bot_token, "user_token": self.slack.user_token}
-        self.held, connected = slack_connection(self.slack.endpoint, **{**credentials, **(connection or {})})
+        given: dict[str, Any] = {**credentials, **(connection or {})}
+        self.held, connected = slack_connection(self.slack.endpoint, **given)
         flow = claude_agent_session_flow(
             options if callable(options) else build,
             self.desk.tools() if tools is None else tools,
@@ -189,9 +188,7 @@ class Stage:
         assert await self.client.send_user_message(session, text)
         return await self.go_on(after, approve=approve, rejection=rejection, session=session)
 
-    async def decide(
-        self, approve: bool, *, rejection: str | None = None, session: str = "s-1"
-    ) -> list[SessionEvent]:
+    async def decide(self, approve: bool, *, rejection: str | None = None, session: str = "s-1") -> list[SessionEvent]:
         """Decides about the call that waits and returns the events up to the turn's end."""
         snapshot = await self.client.get_snapshot(session)
         assert snapshot.state.interrupt is not None

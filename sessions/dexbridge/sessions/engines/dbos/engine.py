@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import contextvars
 import logging
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Coroutine, Sequence
@@ -17,6 +16,7 @@ from sqlalchemy import Connection
 from dexbridge.sessions.engines.dbos.attempts import SqlAttemptLedger
 from dexbridge.sessions.engines.dbos.database import open_database
 from dexbridge.sessions.engines.dbos.leg import LEG_WORKFLOW, direct_id, queued_id, run_leg, serve
+from dexbridge.sessions.engines.dbos.leg_loop import LegLoop
 from dexbridge.sessions.engines.dbos.store import Committed, SessionStore
 from dexbridge.sessions.engines.dbos.worker_lock import worker_lock
 from dexbridge.sessions.errors import (
@@ -45,6 +45,8 @@ _APPLICATION_VERSION = "dexbridge-1"
 _QUEUE = "dexbridge-legs"
 _QUEUE_POLLING_SECONDS = 0.5
 _EVENT_POLLING_SECONDS = 0.5
+# DBOS's listener looks for messages to workflows, of which there are none; a close waits for its sleep to end.
+_LISTENER_SECONDS = 0.1
 _CLOSE_GRACE_SECONDS = 35.0
 _SETTLE_SECONDS = 10.0
 _SWEEP_SECONDS = 10.0
@@ -64,7 +66,7 @@ class DbosEngine:
             raise InvalidRequest("Two flows share a flow_type: give each its own.")
         self._run_steps = run_steps
         self._steps: dict[asyncio.Task[Any], StepType] = {}
-        self._direct: set[asyncio.Task[None]] = set()
+        self._direct: set[asyncio.Future[None]] = set()
         self._underway: set[asyncio.Future[None]] = set()
         self._commits = 0
         self._closing = False
@@ -89,6 +91,8 @@ class DbosEngine:
                 undo.callback(self._database.dispose)
                 self._store = SessionStore(self._database, self._enqueue)
                 await asyncio.to_thread(self._store.create_tables)
+                self._legs = LegLoop()
+                undo.push_async_callback(asyncio.to_thread, self._legs.close)
                 undo.push_async_callback(asyncio.to_thread, self._land)
                 await asyncio.to_thread(self._launch)
                 self._sweep = asyncio.create_task(self._sweep_for_ever()) if self._run_steps else None
@@ -122,8 +126,7 @@ class DbosEngine:
             return result
         state = result.transition.state
         if result.opened_leg and self._run_steps and state.flow_type in self._flows and not self._closing:
-            # A context of its own: the caller may be a tool, inside another session's Step.
-            direct = self._loop.create_task(self._run_directly(state), context=contextvars.Context())
+            direct = asyncio.wrap_future(self._legs.start(self._run_directly(state)))
             self._direct.add(direct)
             direct.add_done_callback(self._direct.discard)
         return result.transition
@@ -299,11 +302,9 @@ class DbosEngine:
     async def _at_home(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs work in the loop the engine was opened in, where the application's own resources live.
 
-        DBOS runs workflows it took from a queue in a loop of its own.
+        Workflows run in other loops: in `LegLoop`, or in DBOS's own when it took them from a queue.
         """
         counted = self._counted(work)
-        if asyncio.get_running_loop() is self._loop:
-            return await counted
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(counted, self._loop))
 
     async def _counted(self, work: Coroutine[Any, Any, T]) -> T:
@@ -332,8 +333,6 @@ class DbosEngine:
         # Commits under way and DBOS's own records of them end before the database is closed.
         if ending := {*self._underway, *self._direct}:
             await asyncio.wait(ending, timeout=_SETTLE_SECONDS)
-        for task in list(self._direct):
-            task.cancel()
 
     def _launch(self) -> None:
         serializer = DBOSPortableJSONSerializer()
@@ -349,6 +348,7 @@ class DbosEngine:
                 "executor_id": "worker",
                 "serializer": serializer,
                 "log_level": "WARNING",
+                "notification_listener_polling_interval_sec": _LISTENER_SECONDS,
             }
             DBOS(config=config)
             DBOS.launch()

@@ -1,0 +1,51 @@
+"""An event loop of our own for DBOS's side of a leg, so that the application's loop stays as it was.
+
+DBOS replaces the default executor of every loop it is called in, and shuts that executor down when it is destroyed:
+after a close the application's `asyncio.to_thread` would raise for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextvars
+import threading
+from collections.abc import Coroutine
+from typing import Any
+
+__all__ = ["LegLoop"]
+
+_JOIN_SECONDS = 10.0
+
+
+class LegLoop:
+    """A thread that runs coroutines until it is closed."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="dexbridge-legs", daemon=True)
+        self._thread.start()
+
+    def start(self, work: Coroutine[Any, Any, None]) -> concurrent.futures.Future[None]:
+        """Runs work in a context of its own: the caller may be a tool, inside another session's Step."""
+        return contextvars.Context().run(asyncio.run_coroutine_threadsafe, work, self._loop)
+
+    def close(self) -> None:
+        """Cancels what still runs and ends the thread; call it in another thread."""
+        asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop).result(_JOIN_SECONDS)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_JOIN_SECONDS)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.close()
+
+
+async def _cancel_all() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
