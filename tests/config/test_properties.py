@@ -13,7 +13,9 @@ from dexbridge.connectors import installed_connectors
 from tests.fakes.connection_files import VALID_DOCUMENTS, Mutated, check_mutated, mutated_files, to_toml
 
 CONNECTORS = installed_connectors()
-QUICK = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+QUICK = settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 @QUICK
