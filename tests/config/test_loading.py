@@ -77,6 +77,12 @@ async def test_another_mode_is_refused_with_a_command_that_mends_it(write: Write
     await mended_by(text, path)
 
 
+async def test_another_mode_does_not_hide_the_other_faults(write: Write) -> None:
+    text = await refusal(write(document(record(provider="")), mode=0o644))
+    assert "[file-mode]" in text
+    assert "[blank-value]" in text
+
+
 async def test_a_symbolic_link_is_refused_with_a_command_that_mends_it(write: Write, tmp_path: Path) -> None:
     link = tmp_path / "a link.json"
     link.symlink_to(write(document(record())))

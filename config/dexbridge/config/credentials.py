@@ -12,7 +12,7 @@ from typing import Final
 from dexbridge.config.codes import Code
 from dexbridge.config.envelope import Record
 from dexbridge.config.finding import Finding, Path, harmless, quoted
-from dexbridge.config.private_file import CREDENTIAL_FILE_LIMIT, FileFault, Identity, read_private_file
+from dexbridge.config.private_file import CREDENTIAL_FILE_LIMIT, FileFault, Identity, PrivateFile, read_private_file
 from dexbridge.config.sealing import Sealed
 from dexbridge.config.shapes import is_list, is_object
 from dexbridge.connectors import ConnectorDefinition, CredentialField, Secret
@@ -235,14 +235,18 @@ def _follow(value: object, source: Source, resolved: Resolved, refuse: _Refuse) 
     return _from_file(target, source, resolved, refuse)
 
 
+def may_show_variable(name: str) -> bool:
+    """Whether the name a reference gives is surely a variable's name, and not the credential itself."""
+    return bool(_VARIABLE.fullmatch(name)) and (harmless(name) or name.replace("_", "").isupper())
+
+
 def _from_environment(target: str, source: Source, resolved: Resolved, refuse: _Refuse) -> str | None:
     if not _VARIABLE.fullmatch(target):
         refuse(
             "refers to a name that no environment variable can have.", "Put the variable's name there, not its value."
         )
         return None
-    # The name is of our own file and may be shown unless someone put the value there.
-    shown = target if harmless(target) or target.replace("_", "").isupper() else "(not shown)"
+    shown = target if may_show_variable(target) else "(not shown)"
     text = source.environment.open().get(target)
     if text is None or not text.strip():
         state = "not set" if text is None else "blank"
@@ -258,6 +262,8 @@ def _from_file(target: str, source: Source, resolved: Resolved, refuse: _Refuse)
         return None
     path = str(FilePath(source.directory) / target)
     read = read_private_file(path, limit=CREDENTIAL_FILE_LIMIT, modes=_FILE_MODES)
+    if isinstance(read, PrivateFile) and read.fault is not None:
+        read = read.fault
     if isinstance(read, FileFault):
         if not all(harmless(part) for part in FilePath(target).parts if part != "/"):
             refuse(

@@ -155,7 +155,8 @@ def check_record(
                 here.name,
             )
         )
-        connector_id = ""
+        # The Connector that is likely meant still checks the rest.
+        connector_id = connector_id.lower() if _CONNECTOR_ID.fullmatch(connector_id.lower()) else ""
     if is_token(connection_name):
         findings.append(
             Finding(

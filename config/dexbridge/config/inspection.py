@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from dexbridge.config.codes import Code, Severity
 from dexbridge.config.connector_check import check_configuration, not_installed
-from dexbridge.config.credentials import CredentialRules, Resolved, Source, resolve_credentials
+from dexbridge.config.credentials import CredentialRules, Resolved, Source, may_show_variable, resolve_credentials
 from dexbridge.config.diagnostic import Diagnostic, Place
 from dexbridge.config.envelope import (
     HAND_WRITTEN_NAME_KEYS,
@@ -117,10 +117,10 @@ def _inspect(
 ) -> Inspection:
     form = _FORMATS.get(FilePath(path).suffix.lower())
     if form is None:
-        return _refused(path, Code.FILE_NAME, *_unknown_format(path))
+        return _refused(path, _unknown_format(path))
     read = read_private_file(path, limit=CONNECTION_FILE_LIMIT, modes=_MODES)
     if isinstance(read, FileFault):
-        return _refused(path, read.code, read.message, read.mend)
+        return _refused(path, read)
     data = read.content.open()
     decoded = decode(data, form.parse)
     source = Source(environment, str(FilePath(path).parent), form.references)
@@ -131,6 +131,8 @@ def _inspect(
     diagnostics: tuple[Diagnostic, ...] = ()
     if findings or decoded.has_duplicates:
         diagnostics = _diagnose(path, data, decoded, findings, look)
+    if read.fault is not None:
+        diagnostics = (_file_diagnostic(path, read.fault), *diagnostics)
     return Inspection(path, _settled(read), tuple(look.usable), diagnostics)
 
 
@@ -138,16 +140,20 @@ def _settled(read: PrivateFile) -> Identity | None:
     return read.identity if read.settled else None
 
 
-def _unknown_format(path: str) -> tuple[str, str]:
-    return (
+def _unknown_format(path: str) -> FileFault:
+    return FileFault(
+        Code.FILE_NAME,
         f"{path} has a name that does not tell its format.",
         "Name it with .json (as Dex Web writes it) or .toml (written by hand).",
     )
 
 
-def _refused(path: str, code: Code, message: str, mend: str) -> Inspection:
-    diagnostic = Diagnostic(Severity.ERROR, code, path, Place(1, 1), "", None, message, mend)
-    return Inspection(path, None, (), (diagnostic,))
+def _refused(path: str, fault: FileFault) -> Inspection:
+    return Inspection(path, None, (), (_file_diagnostic(path, fault),))
+
+
+def _file_diagnostic(path: str, fault: FileFault) -> Diagnostic:
+    return Diagnostic(Severity.ERROR, fault.code, path, Place(1, 1), "", None, fault.message, fault.mend)
 
 
 def _with_command(finding: Finding, path: str) -> Finding:
@@ -270,6 +276,10 @@ def _words(records: Iterable[Record], connectors: Mapping[str, ConnectorDefiniti
         yield from (info.alias or name for name, info in definition.configuration.model_fields.items())
     for record in records:
         yield from (name for name in (record.connector_id, record.connection_name) if harmless(name))
+        for value in (record.credentials or {}).values():
+            variable: object = value.get("env") if is_object(value) else None
+            if isinstance(variable, str) and may_show_variable(variable):
+                yield variable
 
 
 def _secrets(document: object, look: _Look) -> Iterator[str]:

@@ -41,11 +41,13 @@ class PrivateFile:
         identity: of the descriptor it was read from.
         content: its bytes.
         settled: its times are old enough to prove by `identity` that it has not changed since.
+        fault: its mode, which refuses the file; it was read so that its other faults can be told with this one.
     """
 
     identity: Identity
     content: Sealed[bytes]
     settled: bool
+    fault: FileFault | None = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def _read_once(path: str, limit: int, modes: frozenset[int]) -> PrivateFile | Fi
         return _not_opened(path, error)
     try:
         before = os.fstat(descriptor)
-        fault = _refusal(path, before, limit, modes)
+        fault = _refusal(path, before, limit)
         if fault is not None:
             return fault
         with os.fdopen(descriptor, "rb", closefd=False) as stream:
@@ -128,10 +130,10 @@ def _read_once(path: str, limit: int, modes: frozenset[int]) -> PrivateFile | Fi
     if _identity(before)[:4] != identity[:4] or len(data) != identity.size:
         return None
     settled = time.time_ns() - max(identity.modified_ns, identity.changed_ns) > _SETTLED_NS
-    return PrivateFile(identity, Sealed(data), settled)
+    return PrivateFile(identity, Sealed(data), settled, _mode_fault(path, identity, modes))
 
 
-def _refusal(path: str, status: os.stat_result, limit: int, modes: frozenset[int]) -> FileFault | None:
+def _refusal(path: str, status: os.stat_result, limit: int) -> FileFault | None:
     quoted = shlex.quote(path)
     if not stat.S_ISREG(status.st_mode):
         kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
@@ -147,17 +149,21 @@ def _refusal(path: str, status: os.stat_result, limit: int, modes: frozenset[int
             f"{path} belongs to user {status.st_uid}, not to user {os.geteuid()} who reads it.",
             f"Run: sudo chown {os.geteuid()} {quoted}",
         )
-    mode = stat.S_IMODE(status.st_mode)
-    right = " or ".join(f"{one:04o}" for one in sorted(modes, reverse=True))
-    if _POSIX and mode not in modes:
-        return FileFault(
-            Code.FILE_MODE,
-            f"{path} has mode {mode:04o}; it must be {right}, so that nobody else reads its credentials.",
-            f"Run: chmod 600 {quoted}",
-        )
     if status.st_size > limit:
         return _too_large(path, limit)
     return None
+
+
+def _mode_fault(path: str, identity: Identity, modes: frozenset[int]) -> FileFault | None:
+    mode = stat.S_IMODE(identity.mode)
+    if not _POSIX or mode in modes:
+        return None
+    right = " or ".join(f"{one:04o}" for one in sorted(modes, reverse=True))
+    return FileFault(
+        Code.FILE_MODE,
+        f"{path} has mode {mode:04o}; it must be {right}, so that nobody else reads its credentials.",
+        f"Run: chmod 600 {shlex.quote(path)}",
+    )
 
 
 def _too_large(path: str, limit: int) -> FileFault:

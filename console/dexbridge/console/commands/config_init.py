@@ -65,11 +65,14 @@ def init(
     typer.echo(f"Wrote {path} with mode 0600.")
     inspection = inspect_file(path, Sealed[Mapping[str, str]](os.environ), connectors)
     colour = wants_colour()
-    for line in render(inspection.diagnostics, colour=colour):
-        typer.echo(line, color=colour)
-    typer.echo(f"Next: export DEX_CONNECTOR_CONFIG_FILE={shlex.quote(path)} && dexbridge config check --live")
     # A variable that is not set yet is no fault of what was written.
     faults = [one for one in inspection.diagnostics if one.code is not Code.CREDENTIAL_REFERENCE]
+    for line in render(faults, colour=colour):
+        typer.echo(line, color=colour)
+    for one in inspection.diagnostics:
+        if one not in faults:
+            typer.echo(f"Not yet: {one.message} {one.mend}")
+    typer.echo(f"Next: export DEX_CONNECTOR_CONFIG_FILE={shlex.quote(path)} && dexbridge config check --live")
     raise typer.Exit(exit_code(faults, strict=False))
 
 
