@@ -1,7 +1,7 @@
 """An agent framework without a model: what it does is written in the user's message.
 
-A message is a list of lines. `call <tool> <JSON>` asks for a tool; when its result is there the next line is read. After
-the last line it answers with everything it was told. Anything else is echoed.
+A message is a list of lines. `call <tool> <JSON>` asks for a tool; when its result is there the next line is read.
+After the last line it answers with everything it was told. Anything else is echoed.
 """
 
 from __future__ import annotations

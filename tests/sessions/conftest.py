@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+
 from dexbridge.sessions import (
     AgentSessionClient,
     AgentSessionFlow,
@@ -102,7 +103,7 @@ def opening(file: Path) -> Opening:
     @asynccontextmanager
     async def opened(
         *tools: FunctionTool, runner: ScriptedRunner | None = None, limits: SessionLimits = LIMITS
-    ) -> AsyncIterator[Talk]:
+    ) -> AsyncGenerator[Talk]:
         flow = flow_of(tools, runner, limits)
         async with open_engine(f"sqlite:///{file}", [flow]) as engine:
             client = AgentSessionClient(engine)
@@ -116,3 +117,10 @@ def flow_of(
     tools: Sequence[FunctionTool], runner: ScriptedRunner | None = None, limits: SessionLimits = LIMITS
 ) -> AgentSessionFlow:
     return AgentSessionFlow("support", runner or ScriptedRunner(), OfferedTools(list(tools)), limits)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Waits for something outside this process, which nothing here is told of."""
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)

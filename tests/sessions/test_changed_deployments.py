@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from dexbridge.toolsource import OutcomeKind, ToolEffect
 from tests.fakes.connector import bound_post
 from tests.fakes.function_tool import FunctionTool

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+
 from dexbridge.sessions import CallRecord, EventKind
 from dexbridge.toolsource import (
     AttemptResult,

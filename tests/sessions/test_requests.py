@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+
 from dexbridge.sessions import EventKind, InvalidRequest, UnknownSession
 from tests.fakes.function_tool import FunctionTool
 from tests.sessions.conftest import Opening, Talk

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
+
 from dexbridge.sessions import EventKind, SessionStatus
-from dexbridge.toolsource import OutcomeKind, ToolEffect
-from tests.fakes.function_tool import FunctionTool
+from dexbridge.toolsource import AttemptResult, Dispatch, OutcomeKind, ToolEffect
+from tests.fakes.function_tool import FunctionTool, succeeded
 from tests.fakes.scripted_runner import ScriptedRunner
-from tests.sessions.conftest import Opening
+from tests.sessions.conftest import Opening, Talk
 
 CANCEL = 'call cancel_order {"order_id": "7"}'
 
@@ -145,15 +149,14 @@ async def test_only_a_clear_false_of_a_predicate_lets_a_call_go(opening: Opening
 
 
 async def test_a_tool_may_speak_to_another_session(opening: Opening) -> None:
-    tool = FunctionTool()
-    async with opening(tool) as talk:
+    talks: list[Talk] = []
 
-        async def hand_over(*_: object) -> object:
-            await talk.client.start_session("s-2")
-            await talk.client.send_user_message("s-2", "from s-1")
-            return await FunctionTool().attempt(tool.dispatches[-1], {"order_id": "7"})
+    async def hand_over(_dispatch: Dispatch, _arguments: Mapping[str, Any]) -> AttemptResult:
+        await talks[0].client.start_session("s-2")
+        await talks[0].client.send_user_message("s-2", "from s-1")
+        return succeeded("handed over")
 
-        tool.function = hand_over  # pyright: ignore[reportAttributeAccessIssue]
-        assert await talk.ask(CANCEL) == "done with 7"
-        other = type(talk)(talk.client, "s-2")
-        assert await other.answer() == "you said from s-1"
+    async with opening(FunctionTool(function=hand_over)) as talk:
+        talks.append(talk)
+        assert await talk.ask(CANCEL) == "handed over"
+        assert await Talk(talk.client, "s-2").answer() == "you said from s-1"

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from dexbridge.sessions.engines.dbos.attempts import SqlAttemptLedger
 from dexbridge.sessions.engines.dbos.database import open_database
 from dexbridge.sessions.engines.dbos.leg import LEG_WORKFLOW, direct_id, queued_id, run_leg, serve
-from dexbridge.sessions.engines.dbos.leg_loop import LegLoop
+from dexbridge.sessions.engines.dbos.leg_loop import LegLoop, quiet_cancelling
 from dexbridge.sessions.engines.dbos.store import Committed, SessionStore
 from dexbridge.sessions.engines.dbos.worker_lock import worker_lock
 from dexbridge.sessions.errors import (
@@ -108,6 +108,7 @@ class DbosEngine:
         self._closing = True
         try:
             async with self._opened:
+                self._opened.enter_context(quiet_cancelling())
                 await self._announce()
                 if self._sweep is not None:
                     self._sweep.cancel()

@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextvars
+import logging
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Generator
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["LegLoop"]
+__all__ = ["LegLoop", "quiet_cancelling"]
 
 _JOIN_SECONDS = 10.0
 
@@ -49,3 +51,18 @@ async def _cancel_all() -> None:
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
+
+
+@contextmanager
+def quiet_cancelling() -> Generator[None]:
+    """DBOS warns of every workflow a close stops, and says nothing of use: the next start goes on with it."""
+
+    def tells_something(record: logging.LogRecord) -> bool:
+        return "Asyncio task cancelled" not in record.getMessage()
+
+    log = logging.getLogger("dbos")
+    log.addFilter(tells_something)
+    try:
+        yield
+    finally:
+        log.removeFilter(tells_something)

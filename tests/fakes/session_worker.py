@@ -1,0 +1,74 @@
+"""A Worker process for crash tests: `python session_worker.py <database> <folder> <mode>`.
+
+It serves the flow `support` until it is killed. When it is `armed`, a call whose `order_id` names a point stands still
+there, after writing `<folder>/reached <point>`. `committed <step>` kills the process as soon as session s-1 has
+committed that Step. Every effect is a line of `<folder>/effects`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from dexbridge.sessions import AgentSessionClient, AgentSessionFlow, EventKind, SessionLimits, open_engine
+from dexbridge.toolsource import AttemptResult, Dispatch, OfferedTools, ToolEffect
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.fakes.function_tool import FunctionTool, succeeded
+from tests.fakes.scripted_runner import ScriptedRunner, Segment
+
+
+def note(folder: Path, line: str) -> None:
+    descriptor = os.open(folder / "effects", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.write(descriptor, f"{line}\n".encode())
+    os.close(descriptor)
+
+
+async def serve(url: str, folder: Path, mode: str) -> None:
+    async def stand_still_at(point: str, order: str) -> None:
+        if mode == "armed" and point == order:
+            (folder / f"reached {point}").touch()
+            await asyncio.sleep(3600)
+
+    async def function(dispatch: Dispatch, arguments: Mapping[str, Any]) -> AttemptResult:
+        order = str(arguments["order_id"])
+        await stand_still_at("before-effect", order)
+        note(folder, f"effect {order}")
+        await stand_still_at("after-effect", order)
+        return succeeded(f"done with {order}")
+
+    async def after(segment: Segment) -> None:
+        if segment.result is None:
+            order = segment.prompts[0].rpartition('": "')[2].partition('"')[0]
+            note(folder, f"first segment {order}")
+            await stand_still_at("after-first-segment", order)
+        else:
+            order = segment.result.text.rpartition(" ")[2]
+            note(folder, f"last segment {order}")
+            await stand_still_at("after-last-segment", order)
+
+    tools = [
+        FunctionTool(rule=True, function=function),
+        FunctionTool(name="read_order", effect=ToolEffect.READ, function=function),
+    ]
+    limits = SessionLimits(dispatch_window=timedelta(seconds=1), reconcile_margin=timedelta(milliseconds=50))
+    flow = AgentSessionFlow("support", ScriptedRunner(after=after), OfferedTools(tools), limits)
+    async with open_engine(url, [flow]) as engine:
+        client = AgentSessionClient(engine)
+        (folder / "ready").touch()
+        if mode.startswith("committed "):
+            async for event in client.read_events("s-1", follow=True):
+                if event.kind is EventKind.STEP_COMPLETED and event.data["step_execution_id"] == mode.split(" ")[1]:
+                    os.kill(os.getpid(), signal.SIGKILL)
+        await asyncio.sleep(3600)
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(f"sqlite:///{sys.argv[1]}", Path(sys.argv[2]), sys.argv[3]))
