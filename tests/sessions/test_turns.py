@@ -131,8 +131,7 @@ async def test_half_a_surrogate_pair_in_arguments_is_the_models_fault_not_the_se
 
 
 async def test_only_a_clear_false_of_a_predicate_lets_a_call_go(opening: Opening) -> None:
-    def rule(arguments: object) -> bool:
-        assert isinstance(arguments, dict)
+    def rule(arguments: Mapping[str, Any]) -> bool:
         if arguments["order_id"] == "raise":
             raise RuntimeError
         return arguments["order_id"] != "small"
