@@ -19,6 +19,7 @@ from claude_agent_sdk import (
     create_sdk_mcp_server,
     tool,
 )
+
 from dexbridge.claude.testing import (
     ApiError,
     CutStream,
@@ -141,12 +142,8 @@ async def test_the_cli_asks_again_after_an_overload_and_after_a_cut_stream(
     model.assert_script_used()
 
 
-async def test_a_call_that_arrived_whole_runs_before_the_stream_breaks(
-    model: ScriptedModel, tmp_path: Path
-) -> None:
-    model.script(
-        CutStream(ToolUse(LOOK_UP, {"order_id": "7"}, id="toolu_cut"), pause=0.4), Reply(Text("Seven."))
-    )
+async def test_a_call_that_arrived_whole_runs_before_the_stream_breaks(model: ScriptedModel, tmp_path: Path) -> None:
+    model.script(CutStream(ToolUse(LOOK_UP, {"order_id": "7"}, id="toolu_cut"), pause=0.4), Reply(Text("Seven.")))
 
     said, _ = await ask(model, tmp_path, "Order 7?")
 
@@ -154,16 +151,12 @@ async def test_a_call_that_arrived_whole_runs_before_the_stream_breaks(
     assert model.requests[-1].tool_results["toolu_cut"].text == "Order 7 ships on Thursday."
 
 
-async def test_a_request_without_a_reply_is_refused_and_remembered(
-    model: ScriptedModel, tmp_path: Path
-) -> None:
+async def test_a_request_without_a_reply_is_refused_and_remembered(model: ScriptedModel, tmp_path: Path) -> None:
     _, result = await ask(model, tmp_path, "Is anyone there?")
 
     assert result.is_error
     assert result.api_error_status == 400
-    with pytest.raises(
-        AssertionError, match="no reply for request 1: the last user text is 'Is anyone there"
-    ):
+    with pytest.raises(AssertionError, match="no reply for request 1: the last user text is 'Is anyone there"):
         model.assert_script_used()
 
 
@@ -291,9 +284,7 @@ def _after(name: str, arguments: dict[str, Any], text: str, *, is_error: bool) -
         ("What is the status of order 1002?", "look_up_order", {"order_id": "1002"}),
     ],
 )
-def test_the_order_support_agent_calls_the_right_tool(
-    text: str, name: str, arguments: dict[str, str]
-) -> None:
+def test_the_order_support_agent_calls_the_right_tool(text: str, name: str, arguments: dict[str, str]) -> None:
     reply = order_support_script(_request({"role": "user", "content": text}))
 
     assert reply.blocks[-1] == ToolUse(f"mcp__tools__{name}", arguments)

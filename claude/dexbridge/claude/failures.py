@@ -20,6 +20,7 @@ __all__ = ["as_segment_failure", "check_init", "check_result", "check_retry"]
 
 _LONGEST_REASON = 500
 _REFUSED_KEY = (401, 403)
+_LIMITS = {"error_max_turns": "max_turns", "error_max_budget_usd": "max_budget_usd"}
 
 
 def check_init(data: Mapping[str, Any], qualified: Sequence[str]) -> None:
@@ -46,6 +47,9 @@ def check_result(message: ResultMessage, model: str) -> None:
         return
     if message.stop_reason == "tool_deferred_unavailable":
         raise SegmentFailed("The CLI reports the tool of the pending call as unavailable; its result is given again.")
+    if message.subtype in _LIMITS:
+        name = _LIMITS[message.subtype]
+        raise SegmentFailed(f"The segment reached {name} of the Claude options: raise it.", permanent=True)
     status = message.api_error_status
     said = _shortened(message.result or "; ".join(message.errors or ()) or message.subtype)
     match status:

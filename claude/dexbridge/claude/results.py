@@ -12,8 +12,8 @@ LONGEST_RESULT = 20_000
 
 
 def well_formed(text: str) -> str:
-    """Returns the text with unpaired surrogates replaced; they can be neither stored nor sent."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    """Returns the text with unpaired surrogates replaced by U+FFFD; they can be neither stored nor sent."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def bounded(text: str) -> str:

@@ -50,6 +50,14 @@ class SegmentResult:
     prompts_given: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """A block of a reply of the model, with the reply's ID."""
+
+    reply: str | None
+    block: TextBlock | ToolUseBlock
+
+
 @dataclass(slots=True)
 class Segment:
     """The state of one run of the CLI.
@@ -62,6 +70,7 @@ class Segment:
         prompts: New user messages, given as one.
         hands_over: Whether the run begins with the hand-over of a recorded result.
         say: Takes text as it is written.
+        kill: Ends the CLI at once.
     """
 
     options: ClaudeAgentOptions
@@ -71,24 +80,32 @@ class Segment:
     prompts: Sequence[str]
     hands_over: bool
     say: Callable[[str], None]
-    _heard: list[TextBlock | ToolUseBlock] = field(default_factory=list[TextBlock | ToolUseBlock])
+    kill: Callable[[], None]
+    _heard: list[_Heard] = field(default_factory=list[_Heard])
 
     async def run(self) -> SegmentResult:
         """Runs the CLI to the end of the segment. Raises `SegmentFailed`, or what the SDK raises."""
         client = ClaudeSDKClient(self.options)
-        prompt = "\n\n".join(self.prompts)
         try:
-            await client.connect()
-            if self.hands_over:
-                # No prompt: the CLI replays the pending call by itself, and an empty prompt would add a turn.
-                result = await self._until_result(client, handing_over=True)
-                if result.wish is not None or not prompt:
-                    return SegmentResult(result.wish, result.text, prompts_given=not prompt)
-            await client.query(prompt)
-            return await self._until_result(client, handing_over=False)
-        finally:
-            # After a deferral the process is spent: anything sent to it would be answered with an error.
-            await client.disconnect()
+            result = await self._converse(client)
+        except BaseException:
+            self.kill()
+            await _end(client)
+            raise
+        # After a deferral the process is spent: anything sent to it would be answered with an error.
+        await _end(client)
+        return result
+
+    async def _converse(self, client: ClaudeSDKClient) -> SegmentResult:
+        prompt = "\n\n".join(self.prompts)
+        await client.connect()
+        if self.hands_over:
+            # No prompt: the CLI replays the pending call by itself, and an empty prompt would add a turn.
+            result = await self._until_result(client, handing_over=True)
+            if result.wish is not None or not prompt:
+                return SegmentResult(result.wish, result.text, prompts_given=not prompt)
+        await client.query(prompt)
+        return await self._until_result(client, handing_over=False)
 
     async def _until_result(self, client: ClaudeSDKClient, *, handing_over: bool) -> SegmentResult:
         self._heard.clear()
@@ -116,8 +133,10 @@ class Segment:
             case StreamEvent(parent_tool_use_id=None, event=event):
                 if self.hook_lock.leaving is None and (text := _delta(event)):
                     self.say(text)
-            case AssistantMessage(parent_tool_use_id=None, error=None, content=content):
-                self._heard.extend(block for block in content if isinstance(block, TextBlock | ToolUseBlock))
+            case AssistantMessage(parent_tool_use_id=None, error=None, content=content, message_id=reply):
+                self._heard.extend(
+                    _Heard(reply, block) for block in content if isinstance(block, TextBlock | ToolUseBlock)
+                )
             case _:
                 pass
 
@@ -127,12 +146,20 @@ class Segment:
         Cut at the end of the run: a block may be heard before or after the hook has decided about its call.
         """
         texts: list[str] = []
-        for block in self._heard:
-            if isinstance(block, TextBlock):
-                texts.append(block.text)
-            elif block.id == tool_use_id:
+        for heard in self._heard:
+            if isinstance(heard.block, TextBlock):
+                texts.append(heard.block.text)
+            elif heard.block.id == tool_use_id:
                 break
-        return "\n\n".join(text for text in texts if text.strip())
+        return _joined(texts)
+
+    def _answer(self, message: ResultMessage) -> str:
+        """The whole last reply; the CLI's own result is only its last text block."""
+        last = self._heard[-1].reply if self._heard else None
+        texts = [
+            heard.block.text for heard in self._heard if heard.reply == last and isinstance(heard.block, TextBlock)
+        ]
+        return well_formed(_joined(texts) or message.result or "")
 
     def _end(self, message: ResultMessage, *, handing_over: bool) -> SegmentResult:
         check_result(message, str(self.options.model or "the default model"))
@@ -140,7 +167,7 @@ class Segment:
             raise SegmentFailed("The CLI went on without the recorded result of the pending call.")
         deferred = message.deferred_tool_use
         if deferred is None:
-            return SegmentResult(None, well_formed(message.result or ""))
+            return SegmentResult(None, self._answer(message))
         name = short_name(deferred.name)
         if name is None:
             raise SegmentFailed(f"The CLI deferred {deferred.name!r}, which is not a tool of this session.")
@@ -148,9 +175,29 @@ class Segment:
         return SegmentResult(wish, well_formed(self._said_before(deferred.id)), prompts_given=not handing_over)
 
 
+async def _end(client: ClaudeSDKClient) -> None:
+    """Ends the CLI, however often the task is cancelled meanwhile: the SDK would leave the process behind."""
+    ending = asyncio.ensure_future(client.disconnect())
+    cancelled = False
+    while not ending.done():
+        try:
+            await asyncio.wait([ending])
+        except asyncio.CancelledError:
+            cancelled = True
+    if (error := ending.exception()) is not None:
+        # What the segment came to is not changed by it.
+        logger.warning("Ending the CLI raised %s.", type(error).__name__)
+    if cancelled:
+        raise asyncio.CancelledError
+
+
 async def _messages(client: ClaudeSDKClient) -> AsyncGenerator[Message]:
     async for message in client.receive_messages():
         yield message
+
+
+def _joined(texts: Sequence[str]) -> str:
+    return "\n\n".join(text for text in texts if text.strip())
 
 
 def _delta(event: dict[str, Any]) -> str:

@@ -7,17 +7,47 @@ import fcntl
 import os
 import shlex
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Generator
+from dataclasses import dataclass
 from pathlib import Path
 
 import claude_agent_sdk
 
-__all__ = ["WorkerFolder"]
+__all__ = ["SegmentFolder", "WorkerFolder"]
 
 _PREFIX = "dexbridge-worker-"
 _LOCK = "alive"
+_PID = "pid"
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFolder:
+    """What one segment has on the disk.
+
+    Attributes:
+        path: The folder, mode 0700.
+    """
+
+    path: Path
+
+    @property
+    def configuration(self) -> Path:
+        """The CLI's `CLAUDE_CONFIG_DIR`."""
+        return self.path / "configuration"
+
+    def kill(self) -> None:
+        """Ends the CLI of a segment that has failed; else it could go on asking the model for seconds.
+
+        Does nothing when it is over already, or was not started by `WorkerFolder.cli`.
+        """
+        with contextlib.suppress(OSError, ValueError):
+            pid = int((self.path / _PID).read_text(encoding="ascii"))
+            # The number may be another process's by now.
+            if os.fsencode(self.configuration) in Path(f"/proc/{pid}/environ").read_bytes():
+                os.kill(pid, signal.SIGKILL)
 
 
 class WorkerFolder:
@@ -32,13 +62,14 @@ class WorkerFolder:
         self._lock: int | None = None
 
     @contextlib.contextmanager
-    def segment(self) -> Generator[Path]:
-        """A new empty folder for one segment; removed afterwards."""
-        path = Path(tempfile.mkdtemp(prefix="segment-", dir=self._open()))
+    def segment(self) -> Generator[SegmentFolder]:
+        """A new folder for one segment; removed afterwards."""
+        folder = SegmentFolder(Path(tempfile.mkdtemp(prefix="segment-", dir=self._open())))
+        folder.configuration.mkdir(mode=0o700)
         try:
-            yield path
+            yield folder
         finally:
-            shutil.rmtree(path, ignore_errors=True)
+            shutil.rmtree(folder.path, ignore_errors=True)
 
     def cli(self, chosen: str | os.PathLike[str] | None) -> str | None:
         """Path of a program that runs the CLI and dies with this Worker; `None` lets the SDK choose.
@@ -58,7 +89,8 @@ class WorkerFolder:
             return program
         starter = folder / f"claude-{abs(hash(program))}"
         if not starter.exists():
-            script = f'#!/bin/sh\nexec {shlex.quote(with_parent)} --pdeathsig KILL -- {shlex.quote(program)} "$@"\n'
+            runs = f'exec {shlex.quote(with_parent)} --pdeathsig KILL -- {shlex.quote(program)} "$@"'
+            script = f'#!/bin/sh\necho $$ > "$CLAUDE_CONFIG_DIR/../{_PID}"\n{runs}\n'
             starter.write_text(script, encoding="utf-8")
             starter.chmod(0o700)
         return str(starter)
