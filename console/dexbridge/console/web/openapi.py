@@ -1,0 +1,179 @@
+"""The OpenAPI document of the session routes, made from the models the routes use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from dexbridge.console.web.bodies import (
+    LARGEST_SEQUENCE,
+    AcceptedAnswer,
+    ErrorAnswer,
+    ResolveInterruptBody,
+    SendMessageBody,
+    SessionBody,
+    SnapshotAnswer,
+    StartedAnswer,
+    StartSessionBody,
+    SteerBody,
+)
+from dexbridge.console.web.tokens import TOKEN_HEADER
+
+__all__ = ["openapi_document"]
+
+_MODELS: Final[tuple[type[BaseModel], ...]] = (
+    AcceptedAnswer,
+    ErrorAnswer,
+    ResolveInterruptBody,
+    SendMessageBody,
+    SessionBody,
+    SnapshotAnswer,
+    StartSessionBody,
+    StartedAnswer,
+    SteerBody,
+)
+_REFUSALS: Final[Mapping[int, str]] = {
+    400: "The request is malformed; every fault is listed.",
+    401: "The session token is missing, forged or expired.",
+    403: "The session token is another session's.",
+    404: "The session is missing or no longer retained.",
+    413: "The body is longer than 2 MiB.",
+    415: "The body is not declared as application/json.",
+    421: "The server does not answer to that host name.",
+    503: "The database did not answer, or too many event streams are open.",
+}
+_OF_EVERY_ROUTE: Final = (400, 421, 503)
+_OF_BODIES: Final = (413, 415)
+_OF_A_SESSION: Final = (401, 403, 404)
+_SESSION_ID: Final[Mapping[str, Any]] = {
+    "name": "session_id",
+    "in": "query",
+    "required": True,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+}
+_SEQUENCE: Final[Mapping[str, Any]] = {"type": "integer", "minimum": 0, "maximum": LARGEST_SEQUENCE}
+
+
+def openapi_document() -> dict[str, Any]:
+    """The document; its paths are relative to where the routes are mounted."""
+    _, definitions = models_json_schema(
+        [(model, "validation") for model in _MODELS], ref_template="#/components/schemas/{model}"
+    )
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "dexbridge session routes",
+            "version": "1",
+            "description": "Start a session, talk to it, decide about the call that waits, read it.",
+        },
+        # Relative to the document's own address, so it holds wherever the routes are mounted.
+        "servers": [{"url": "."}],
+        "paths": {
+            "/sessions": {
+                "post": _post(
+                    "Starts a session; the server picks its ID.", StartSessionBody, StartedAnswer, needs_token=False
+                )
+            },
+            "/messages": {"post": _post("Gives the session a user message.", SendMessageBody)},
+            "/interrupts/resolve": {"post": _post("Decides about the call that waits.", ResolveInterruptBody)},
+            "/turns/cancel": {"post": _post("Cancels the turn that runs.", SessionBody)},
+            "/turns/steer": {"post": _post("Gives the turn that runs one more message.", SteerBody)},
+            "/snapshot": {
+                "get": {
+                    "summary": "What is committed of the session.",
+                    "operationId": "snapshot",
+                    "security": [{"session_token": []}],
+                    "parameters": [dict(_SESSION_ID)],
+                    "responses": {
+                        "200": {"description": "The snapshot.", "content": _json(SnapshotAnswer)},
+                        **_refusals(*_OF_EVERY_ROUTE, *_OF_A_SESSION),
+                    },
+                }
+            },
+            "/events": {"get": _events()},
+            "/openapi.json": {
+                "get": {
+                    "summary": "This document.",
+                    "operationId": "openapi",
+                    "responses": {
+                        "200": {
+                            "description": "The document.",
+                            "content": {"application/json": {"schema": {"type": "object"}}},
+                        },
+                        **_refusals(421),
+                    },
+                }
+            },
+        },
+        "components": {
+            "schemas": definitions["$defs"],
+            "securitySchemes": {"session_token": {"type": "apiKey", "in": "header", "name": TOKEN_HEADER}},
+        },
+    }
+
+
+def _post(
+    summary: str, body: type[BaseModel], answer: type[BaseModel] = AcceptedAnswer, *, needs_token: bool = True
+) -> dict[str, Any]:
+    refused = (*_OF_EVERY_ROUTE, *_OF_BODIES, *(_OF_A_SESSION if needs_token else ()))
+    return {
+        "summary": summary,
+        "security": [{"session_token": []}] if needs_token else [],
+        "requestBody": {"required": True, "content": _json(body)},
+        "responses": {
+            "200": {
+                "description": "Whether it was accepted." if needs_token else "The session.",
+                "content": _json(answer),
+            },
+            **_refusals(*refused),
+        },
+    }
+
+
+def _events() -> dict[str, Any]:
+    return {
+        "summary": "The session's events as server-sent events; the ID of each is its sequence.",
+        "operationId": "events",
+        "security": [{"session_token": []}],
+        "parameters": [
+            dict(_SESSION_ID),
+            {
+                "name": "after",
+                "in": "query",
+                "description": "Only events after this sequence.",
+                "schema": {**_SEQUENCE, "default": 0},
+            },
+            {
+                "name": "follow",
+                "in": "query",
+                "description": "Whether the stream stays open for events to come.",
+                "schema": {"type": "boolean", "default": True},
+            },
+            {
+                "name": "Last-Event-ID",
+                "in": "header",
+                "description": "The last sequence a client that comes back has seen; stands over `after`.",
+                "schema": dict(_SEQUENCE),
+            },
+        ],
+        "responses": {
+            "200": {
+                "description": "The stream.",
+                "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            },
+            **_refusals(*_OF_EVERY_ROUTE, *_OF_A_SESSION),
+        },
+    }
+
+
+def _json(model: type[BaseModel]) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
+
+
+def _refusals(*statuses: int) -> dict[str, Any]:
+    return {
+        str(status): {"description": _REFUSALS[status], "content": _json(ErrorAnswer)} for status in sorted(statuses)
+    }

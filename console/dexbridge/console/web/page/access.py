@@ -1,0 +1,129 @@
+"""Who may use the page: an operator's key, a signed cookie, a token in every form."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections import deque
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, cast
+
+from itsdangerous import BadData, URLSafeTimedSerializer
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dexbridge.console.web.refusals import Refused
+
+__all__ = ["COOKIE", "Access", "Operator"]
+
+COOKIE: Final = "dexbridge_operator"
+
+_LOGIN_LASTS: Final = timedelta(hours=12)
+_WRONG_KEYS: Final = 10
+_WRONG_KEYS_WITHIN: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A person who logged in.
+
+    Attributes:
+        name: As they gave it, for the record of decisions.
+        form_token: Goes into every form they get, and must come back.
+    """
+
+    name: str
+    form_token: str
+
+
+class Access:
+    """Checks keys, cookies and forms.
+
+    Args:
+        operator_key: Whoever knows it may see every session and decide.
+    """
+
+    def __init__(self, operator_key: str) -> None:
+        if not operator_key:
+            raise ValueError("The operator key is empty: give a random one of at least 16 characters.")
+        self._key = operator_key.encode()
+        self._signer = URLSafeTimedSerializer(
+            operator_key,
+            salt="dexbridge.operator",
+            signer_kwargs={"key_derivation": "hmac", "digest_method": hashlib.sha256},
+        )
+        self._wrong: deque[float] = deque()
+
+    def __repr__(self) -> str:
+        return "Access()"
+
+    def operator(self, request: Request) -> Operator | None:
+        """The operator a request comes from; `None` without a good cookie."""
+        cookie = request.cookies.get(COOKIE, "")
+        try:
+            said: object = self._signer.loads(cookie, max_age=_LOGIN_LASTS.total_seconds())  # pyright: ignore[reportArgumentType]
+        except BadData:
+            return None
+        if not isinstance(said, dict):
+            return None
+        session, name = (cast(dict[str, Any], said).get(member) for member in ("session", "name"))
+        if not isinstance(session, str) or not isinstance(name, str):
+            return None
+        return Operator(name, hmac.new(self._key, f"form\n{session}".encode(), hashlib.sha256).hexdigest())
+
+    def log_in(self, request: Request, response: Response, key: str, name: str) -> bool:
+        """Sets the cookie when the key is right.
+
+        Raises:
+            Refused: 429 after ten wrong keys in a minute, whoever gave them.
+        """
+        now = time.monotonic()
+        while self._wrong and now - self._wrong[0] > _WRONG_KEYS_WITHIN:
+            self._wrong.popleft()
+        if len(self._wrong) >= _WRONG_KEYS:
+            raise Refused(429, [("key", "Too many wrong keys: wait a minute.")], {"Retry-After": "60"})
+        # Digests have one length, so the comparison does not tell the key's.
+        given, right = (hashlib.sha256(one).digest() for one in (key.encode("utf-8", "replace"), self._key))
+        if not hmac.compare_digest(given, right):
+            self._wrong.append(now)
+            return False
+        cookie = self._signer.dumps({"session": secrets.token_urlsafe(16), "name": name})
+        response.set_cookie(
+            COOKIE,
+            str(cookie),
+            max_age=int(_LOGIN_LASTS.total_seconds()),
+            path=request.scope.get("root_path") or "/",
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
+        return True
+
+    def log_out(self, request: Request, response: Response) -> None:
+        """Takes the cookie back."""
+        response.delete_cookie(COOKIE, path=request.scope.get("root_path") or "/", httponly=True, samesite="strict")
+
+    def check_form(self, operator: Operator, token: str) -> None:
+        """Passes when the form is one this operator was given.
+
+        Raises:
+            Refused: 403.
+        """
+        if not hmac.compare_digest(token.encode("utf-8", "replace"), operator.form_token.encode()):
+            raise Refused(403, [("form", "The form is not of this login: reload the page and try again.")])
+
+    def check_origin(self, request: Request) -> None:
+        """Passes when the request does not come from a page of another origin.
+
+        Raises:
+            Refused: 403.
+        """
+        origin = request.headers.get("origin")
+        # Only name and port: behind a proxy that ends TLS the scheme differs.
+        if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
+            raise Refused(403, [("origin", "The form was sent by a page of another origin.")])
+        if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            raise Refused(403, [("origin", "The form was sent by a page of another origin.")])

@@ -1,0 +1,18 @@
+"""Starts the order-support application: `python -m examples.order_support`."""
+
+import asyncio
+import logging
+import sys
+
+from dexbridge.config import ConfigurationError
+from dexbridge.connectors import ConnectorError
+from dexbridge.sessions import SessionError
+from dexbridge.toolsource import ToolSourceError
+from examples.order_support.app import serve
+
+logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+logging.getLogger("aiohttp").setLevel(logging.WARNING)
+try:
+    asyncio.run(serve())
+except (ConfigurationError, ConnectorError, ToolSourceError, SessionError, OSError) as error:
+    sys.exit(f"Not started: {error}")
