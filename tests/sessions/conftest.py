@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -124,3 +125,9 @@ async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(20):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
+
+
+def workflows(file: Path) -> dict[str, str]:
+    """DBOS's own record of its workflows: their status by ID."""
+    with closing(sqlite3.connect(file)) as database:
+        return dict(database.execute("select workflow_uuid, status from workflow_status").fetchall())

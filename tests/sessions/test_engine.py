@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 import stat
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -26,19 +24,13 @@ from dexbridge.sessions import (
 from dexbridge.toolsource import AttemptResult, Dispatch, OfferedTools
 from tests.fakes.function_tool import FunctionTool, succeeded
 from tests.fakes.scripted_runner import ScriptedRunner, Segment
-from tests.sessions.conftest import Opening, Talk, flow_of, until
+from tests.sessions.conftest import Opening, Talk, flow_of, until, workflows
 
 CANCEL = 'call cancel_order {"order_id": "7"}'
 
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
-
-
-def workflows(file: Path) -> dict[str, str]:
-    """DBOS's own record of its workflows: their status by ID."""
-    with closing(sqlite3.connect(file)) as database:
-        return dict(database.execute("select workflow_uuid, status from workflow_status").fetchall())
 
 
 @pytest.fixture

@@ -55,7 +55,9 @@ class CallRecord(Persisted):
         call_id: Identity of the Connector call; `None` when no tool Step ran, and for functions of the application.
         attempts: Requests that may have left.
         receipt: The provider's proof.
-        settled_by: How an unknown outcome was settled later: by the provider, or by a person.
+        found_by: Whether the outcome is the answer of the call itself, or was looked up afterwards.
+        settled_by: How an unknown outcome was settled later: by the provider's late answer, or by a person.
+        settled_person, settled_at, note: Who settled it, when, and what they noted.
     """
 
     step_execution_id: str
@@ -73,5 +75,8 @@ class CallRecord(Persisted):
     approved_by: str | None = None
     started_at: Instant
     ended_at: Instant
+    found_by: Literal["answer", "reconciliation"] = "answer"
     settled_by: Literal["provider", "person"] | None = None
+    settled_person: str | None = None
+    settled_at: Instant | None = None
     note: str | None = None

@@ -24,6 +24,7 @@ class EventKind(StrEnum):
     TURN_ANSWERED = "turn_answered"
     TURN_FAILED = "turn_failed"
     TURN_CANCELLED = "turn_cancelled"
+    TURN_STEERED = "turn_steered"
     STATE_LIMIT_NEAR = "state_limit_near"
     SESSION_ENDED = "session_ended"
 

@@ -21,6 +21,7 @@ class SessionLimits:
         segment_attempts: How often a failed segment is run before the turn fails.
         message_characters: Longest user message.
         queued_messages: How many accepted messages may wait.
+        state_bytes: Size of the transcript at which a session ends; it is warned of at 80 %.
         dispatch_window: How long after its ledger row a request may still leave.
         reconcile_margin: Waited beyond the last moment a request could be under way before "not sent" is concluded.
     """
@@ -29,6 +30,7 @@ class SessionLimits:
     segment_attempts: int = 3
     message_characters: int = 100_000
     queued_messages: int = 100
+    state_bytes: int = 64 * 1024 * 1024
     dispatch_window: timedelta = DISPATCH_WINDOW
     reconcile_margin: timedelta = RECONCILE_MARGIN
 

@@ -58,6 +58,8 @@ class AttemptLedger(Protocol):
         """Inserts row `number`; `None` when somebody else has inserted it, who then may send and we may not."""
         ...
 
-    async def close(self, attempt: Attempt, state: AttemptState, outcome: dict[str, Any] | None, at: datetime) -> None:
-        """Records how the attempt ended. A row that is already closed keeps its first end."""
+    async def close(
+        self, attempt: Attempt, state: AttemptState, outcome: dict[str, Any] | None, at: datetime
+    ) -> Attempt:
+        """Records how the attempt ended and returns the row; one that is already closed keeps its first end."""
         ...

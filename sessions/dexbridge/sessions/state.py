@@ -49,8 +49,12 @@ class SessionState(Persisted):
         due: The Step that runs next, or that waits for a decision.
         prompt: Messages of this turn the model has not yet seen in a committed segment.
         queued: Accepted messages that wait for a later turn.
+        steering: Messages for the running turn; the model gets them at the next safe boundary.
         call: The call that is between its segment and its result.
         result: A recorded result the model has not yet got in a committed segment.
+        cancelling: The turn ends at the next safe boundary.
+        ending: The session ends with the turn.
+        warned: Whether it was said that the state nears its limit.
         leg: The open leg; `None` while nothing runs.
         transcript_rows, transcript_bytes: What the conversation's transcript takes.
         message_count, event_count: Next numbers of what is stored beside the state.
@@ -66,11 +70,14 @@ class SessionState(Persisted):
     due: StepExecution | None = None
     prompt: tuple[UserMessage, ...] = ()
     queued: tuple[UserMessage, ...] = ()
+    steering: tuple[UserMessage, ...] = ()
     call: PendingCall | None = None
     interrupt: Interrupt | None = None
     decision: Decision | None = None
     result: CallResult | None = None
     cancelling: bool = False
+    ending: bool = False
+    warned: bool = False
     last_error: str | None = None
     legs: int = 0
     leg: Leg | None = None

@@ -1,4 +1,4 @@
-"""How a turn begins and ends; pure changes of the state."""
+"""How a turn begins, is steered, and ends; pure changes of the state."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from dexbridge.sessions.state import Leg, SessionState, SessionStatus
 from dexbridge.sessions.step import StepType
 from dexbridge.sessions.transition import Change, Refusal, Transition
 
-__all__ = ["assistant_message", "begin_turn", "end_turn", "open_leg", "reopen_leg"]
+__all__ = [
+    "assistant_message",
+    "begin_turn",
+    "end_session",
+    "end_turn",
+    "open_leg",
+    "reopen_leg",
+    "take_steering",
+]
 
 
 def open_leg(state: SessionState) -> SessionState:
@@ -39,21 +47,19 @@ def begin_turn(state: SessionState, message: UserMessage) -> Transition:
     )
     return Transition(
         begun.with_due(StepType.RUN_MODEL),
-        messages=(
-            Message(
-                role=Role.USER,
-                text=message.text,
-                turn=turn,
-                at=message.accepted_at,
-                message_id=message.message_id,
-            ),
-        ),
+        messages=(_user_message(message, turn),),
         events=(NewEvent(kind=EventKind.TURN_STARTED, data={"turn": turn, "message_id": message.message_id}),),
     )
 
 
+def take_steering(state: SessionState) -> tuple[SessionState, tuple[Message, ...]]:
+    """The steering messages become part of the turn's prompt; the model gets them in the next segment."""
+    taken = state.model_copy(update={"prompt": (*state.prompt, *state.steering), "steering": ()})
+    return taken, tuple(_user_message(message, state.turn) for message in state.steering)
+
+
 def end_turn(state: SessionState, *events: NewEvent, messages: tuple[Message, ...] = ()) -> Transition:
-    """The turn is over; the next queued message begins another one."""
+    """The turn is over; the next waiting message begins another one. A session that is ending ends here."""
     over = state.model_copy(
         update={
             "due": None,
@@ -61,13 +67,26 @@ def end_turn(state: SessionState, *events: NewEvent, messages: tuple[Message, ..
             "interrupt": None,
             "decision": None,
             "cancelling": False,
+            "queued": (*state.steering, *state.queued),
+            "steering": (),
             "status": SessionStatus.IDLE,
         }
     )
+    if over.ending:
+        ended = end_session(over, "it was ended")
+        return Transition(ended.state, messages=messages, events=(*events, *ended.events))
     if not over.queued:
         return Transition(over.model_copy(update={"leg": None}), messages=messages, events=events)
     following = begin_turn(over.model_copy(update={"queued": over.queued[1:]}), over.queued[0])
     return Transition(following.state, messages=(*messages, *following.messages), events=(*events, *following.events))
+
+
+def end_session(state: SessionState, reason: str) -> Transition:
+    """The session is over for good; what was said and done in it stays readable."""
+    ended = state.model_copy(
+        update={"status": SessionStatus.ENDED, "queued": (), "steering": (), "leg": None, "due": None, "prompt": ()}
+    )
+    return Transition(ended, events=(NewEvent(kind=EventKind.SESSION_ENDED, data={"reason": reason}),))
 
 
 def assistant_message(state: SessionState, text: str) -> tuple[Message, ...]:
@@ -75,3 +94,9 @@ def assistant_message(state: SessionState, text: str) -> tuple[Message, ...]:
     if not text.strip():
         return ()
     return (Message(role=Role.ASSISTANT, text=text, turn=state.turn, at=now()),)
+
+
+def _user_message(message: UserMessage, turn: int) -> Message:
+    return Message(
+        role=Role.USER, text=message.text, turn=turn, at=message.accepted_at, message_id=message.message_id
+    )

@@ -99,7 +99,7 @@ def after_change(tool: str, last: Attempt, not_made: ToolOutcome) -> ToolOutcome
 def storable_outcome(outcome: ToolOutcome) -> ToolOutcome:
     """The outcome with text that can be stored; a receipt that is not JSON is dropped, not the outcome."""
     receipt = None if outcome.receipt is None else storable_json(outcome.receipt)
-    return ToolOutcome(OutcomeKind(outcome.kind), storable_text(outcome.text), receipt)
+    return ToolOutcome(OutcomeKind(outcome.kind), storable_text(outcome.text), receipt, outcome.reconciled)
 
 
 def _storable(tool: AgentTool, result: AttemptResult) -> AttemptResult:
@@ -121,9 +121,10 @@ def outcome_to_json(outcome: ToolOutcome) -> dict[str, Any]:
         "kind": outcome.kind.value,
         "text": outcome.text,
         "receipt": None if outcome.receipt is None else dict(outcome.receipt),
+        "reconciled": outcome.reconciled,
     }
 
 
 def outcome_from_json(stored: Mapping[str, Any]) -> ToolOutcome:
     """The outcome the ledger kept."""
-    return ToolOutcome(OutcomeKind(stored["kind"]), stored["text"], stored["receipt"])
+    return ToolOutcome(OutcomeKind(stored["kind"]), stored["text"], stored["receipt"], bool(stored.get("reconciled")))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 
 from dexbridge.sessions.call import PendingCall
 from dexbridge.sessions.event import EventKind, NewEvent
 from dexbridge.sessions.interrupt import Decision, Interrupt
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import SessionState, SessionStatus
+from dexbridge.sessions.step import StepType
 from dexbridge.sessions.steps.call_checks import tool_step
 from dexbridge.sessions.steps.context import StepContext, completed
 from dexbridge.sessions.steps.results import called
 from dexbridge.sessions.transition import Change, Transition
+from dexbridge.sessions.withdrawal import stop_turn, superseded, withdraw
 from dexbridge.toolsource import OutcomeKind, ToolOutcome
 
 __all__ = ["await_tool_approval"]
@@ -27,6 +30,9 @@ async def await_tool_approval(context: StepContext) -> Change:
     decision = context.state.decision
     if decision is None:
         return _open(context, call)
+    if context.state.interrupt is not None:
+        # The Step took as long as the person did.
+        context = replace(context, started_at=context.state.interrupt.opened_at)
     if decision.approved is True and decision.fingerprint == call.fingerprint:
         return _approved(context, call, decision)
     return called(context, call, _rejection(call, decision), call_id=None, attempts=0)
@@ -45,6 +51,11 @@ def _open(context: StepContext, call: PendingCall) -> Change:
     )
 
     def change(state: SessionState) -> Transition:
+        if state.cancelling:
+            return stop_turn(state)
+        if state.steering:
+            taken, calls = withdraw(state, superseded(call))
+            return Transition(taken.with_due(StepType.RESUME_TURN), calls=calls)
         waiting = state.model_copy(update={"interrupt": interrupt, "status": SessionStatus.WAITING, "leg": None})
         opened = NewEvent(
             kind=EventKind.INTERRUPT_OPENED,
@@ -69,6 +80,8 @@ def _approved(context: StepContext, call: PendingCall, decision: Decision) -> Ch
     step = tool_step(tool)
 
     def change(state: SessionState) -> Transition:
+        if state.cancelling:
+            return stop_turn(state)
         moved = state.model_copy(update={"interrupt": None}).with_due(step)
         event = completed(context, tool=call.tool, approved=True, decided_by=decision.decided_by)
         return Transition(moved, events=(event,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from dexbridge.sessions.ledger import Attempt, AttemptState
@@ -21,7 +21,7 @@ from dexbridge.sessions.steps.attempt import (
 )
 from dexbridge.sessions.steps.call_checks import find_unchanged
 from dexbridge.sessions.steps.context import StepContext
-from dexbridge.sessions.steps.results import called
+from dexbridge.sessions.steps.results import called, cancelled
 from dexbridge.sessions.text import storable_text
 from dexbridge.sessions.transition import Change
 from dexbridge.toolsource import (
@@ -54,6 +54,10 @@ async def call_single_attempt_tool(context: StepContext) -> Change:
     assert call is not None, "CallSingleAttemptTool is due only with a call"
     tool = find_unchanged(context.flow.tools, call, context.step.type)
     last = await context.ledger.last(context.step.id)
+    if last is None and context.state.cancelling:
+        return called(context, call, cancelled(call), call_id=None, attempts=0)
+    if last is not None:
+        context = replace(context, started_at=last.opened_at)
     if isinstance(tool, ToolOutcome):
         # With a row in the ledger the call was dispatched before the change: what became of it must be said.
         outcome = tool if last is None else after_change(call.tool, last, tool)
@@ -96,8 +100,7 @@ class _Once:
         """One request; `None` when nothing was done and another attempt may be made now."""
         match await make_attempt(self.tool, dispatch_of(self.context, attempt), self.arguments):
             case Completed(outcome=outcome):
-                await self._close(attempt, outcome)
-                return outcome
+                return await self._close(attempt, outcome)
             case NotDone(text=text, delay=delay):
                 await self.context.ledger.close(attempt, AttemptState.NOT_DONE, None, now())
                 pause = delay or timedelta(seconds=2 ** (attempt.number - 1))
@@ -107,17 +110,14 @@ class _Once:
                 return None
             case Unsettled(text=text):
                 logger.warning("%s of %s has an uncertain end; looking it up.", self.tool.name, self.context.step.id)
-                outcome = await self._look_up(attempt, text)
-                await self._close(attempt, outcome)
-                return outcome
+                return await self._close(attempt, await self._look_up(attempt, text))
 
     async def _end_of(self, attempt: Attempt) -> ToolOutcome:
         """The end of an attempt this run did not make."""
         if attempt.outcome is not None:
             return outcome_from_json(attempt.outcome)
         outcome = await self._look_up(attempt, "The Worker was lost while the call was under way.")
-        await self._close(attempt, outcome)
-        return outcome
+        return await self._close(attempt, outcome)
 
     async def _look_up(self, attempt: Attempt, what_happened: str) -> ToolOutcome:
         limits = self.context.flow.limits
@@ -144,7 +144,7 @@ class _Once:
                     ended_by=ended_by,
                 )
             if isinstance(found, ToolOutcome):
-                return storable_outcome(found)
+                return replace(storable_outcome(found), reconciled=True)
             return StillUnknown(storable_text(found.text), found.ask_again_at)
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -155,8 +155,10 @@ class _Once:
             logger.warning("Looking up %s of %s raised %s.", self.tool.name, self.context.step.id, type(error).__name__)
             return StillUnknown(_NOT_KNOWN)
 
-    async def _close(self, attempt: Attempt, outcome: ToolOutcome) -> None:
-        await self.context.ledger.close(attempt, AttemptState.ENDED, outcome_to_json(outcome), now())
+    async def _close(self, attempt: Attempt, outcome: ToolOutcome) -> ToolOutcome:
+        """Records the end. The run that made the request may have recorded it first, and it knows better."""
+        row = await self.context.ledger.close(attempt, AttemptState.ENDED, outcome_to_json(outcome), now())
+        return outcome if row.outcome is None else outcome_from_json(row.outcome)
 
 
 def _nothing_was_done(tool: str, text: str, attempts: int, delay: timedelta | None) -> ToolOutcome:

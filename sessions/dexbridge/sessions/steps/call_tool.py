@@ -10,7 +10,7 @@ from dexbridge.sessions.persisted import now
 from dexbridge.sessions.steps.attempt import after_change, dispatch_of, make_attempt, outcome_from_json, outcome_to_json
 from dexbridge.sessions.steps.call_checks import find_unchanged
 from dexbridge.sessions.steps.context import StepContext
-from dexbridge.sessions.steps.results import called
+from dexbridge.sessions.steps.results import called, cancelled
 from dexbridge.sessions.transition import Change
 from dexbridge.toolsource import (
     AgentTool,
@@ -32,6 +32,8 @@ async def call_tool(context: StepContext) -> Change:
     assert call is not None, "CallTool is due only with a call"
     tool = find_unchanged(context.flow.tools, call, context.step.type)
     last = await context.ledger.last(context.step.id)
+    if last is None and context.state.cancelling:
+        return called(context, call, cancelled(call), call_id=None, attempts=0)
     if isinstance(tool, ToolOutcome):
         outcome = tool if last is None else after_change(call.tool, last, tool)
         return called(context, call, outcome, call_id=None, attempts=0 if last is None else last.number)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from dexbridge.sessions.call import CallRecord, CallResult, PendingCall, ToolWish
+from dexbridge.sessions.call import CallRecord, PendingCall, ToolWish
 from dexbridge.sessions.event import EventKind, NewEvent
-from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import SessionState
 from dexbridge.sessions.step import StepType
 from dexbridge.sessions.steps.context import StepContext, completed
 from dexbridge.sessions.text import storable_json
 from dexbridge.sessions.transition import Change, Transition
+from dexbridge.sessions.withdrawal import call_record, cancelled, result_of
 from dexbridge.toolsource import OutcomeKind, ToolOutcome, fingerprint
 
-__all__ = ["called", "not_called", "recorded"]
+__all__ = ["called", "cancelled", "not_called", "recorded"]
 
 
 def called(
@@ -31,6 +29,7 @@ def called(
             tool_use_id=call.tool_use_id,
             call_id=call_id,
             outcome=outcome.kind.value,
+            found_by=record.found_by,
             attempts=attempts,
             receipt=record.receipt,
         )
@@ -56,13 +55,9 @@ def not_called(context: StepContext, state: SessionState, wish: ToolWish, outcom
 
 def recorded(state: SessionState, record: CallRecord, *events: NewEvent) -> Transition:
     """The result is kept for the model, and ResumeTurn is due."""
-    result = CallResult(
-        tool_use_id=record.tool_use_id,
-        tool=record.tool,
-        text=record.text,
-        is_error=record.outcome is not OutcomeKind.SUCCEEDED,
+    moved = state.model_copy(
+        update={"call": None, "interrupt": None, "decision": None, "result": result_of(record)}
     )
-    moved = state.model_copy(update={"call": None, "interrupt": None, "decision": None, "result": result})
     loud = (
         (
             NewEvent(
@@ -90,22 +85,13 @@ def _record(
     *,
     call_id: str | None,
     attempts: int,
-    ended_at: datetime | None = None,
 ) -> CallRecord:
-    return CallRecord(
+    return call_record(
+        state,
+        call,
+        outcome,
         step_execution_id=context.step.id,
-        tool_use_id=call.tool_use_id,
-        tool=call.tool,
-        connection=call.connection,
-        arguments=call.arguments,
-        fingerprint=call.fingerprint,
-        turn=state.turn,
-        outcome=outcome.kind,
-        text=outcome.text,
+        started_at=context.started_at,
         call_id=call_id,
         attempts=attempts,
-        receipt=None if outcome.receipt is None else dict(outcome.receipt),
-        approved_by=state.decision.decided_by if state.decision is not None else None,
-        started_at=context.started_at,
-        ended_at=ended_at or now(),
     )

@@ -6,14 +6,19 @@ from dexbridge.sessions.state import SessionState
 from dexbridge.sessions.step import StepType
 from dexbridge.sessions.steps.context import StepContext, completed
 from dexbridge.sessions.transition import Change, Transition
+from dexbridge.sessions.turns import take_steering
+from dexbridge.sessions.withdrawal import stop_turn
 
 __all__ = ["resume_turn"]
 
 
 async def resume_turn(context: StepContext) -> Change:
-    """Returns to RunModel, which gives the model the recorded result."""
+    """Returns to RunModel, which gives the model the recorded result, and what the user said meanwhile."""
 
     def change(state: SessionState) -> Transition:
-        return Transition(state.with_due(StepType.RUN_MODEL), events=(completed(context),))
+        if state.cancelling:
+            return stop_turn(state, completed(context))
+        moved, said = take_steering(state)
+        return Transition(moved.with_due(StepType.RUN_MODEL), messages=said, events=(completed(context),))
 
     return change

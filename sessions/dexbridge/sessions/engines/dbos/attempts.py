@@ -44,8 +44,10 @@ class SqlAttemptLedger:
     async def open(self, step_execution_id: str, number: int, window: timedelta) -> Attempt | None:
         return await asyncio.to_thread(self._open, step_execution_id, number, window)
 
-    async def close(self, attempt: Attempt, state: AttemptState, outcome: dict[str, Any] | None, at: datetime) -> None:
-        await asyncio.to_thread(self._close, attempt, state, outcome, at)
+    async def close(
+        self, attempt: Attempt, state: AttemptState, outcome: dict[str, Any] | None, at: datetime
+    ) -> Attempt:
+        return await asyncio.to_thread(self._close, attempt, state, outcome, at)
 
     def _last(self, step_execution_id: str) -> Attempt | None:
         query = (
@@ -85,7 +87,7 @@ class SqlAttemptLedger:
             return None
         return attempt
 
-    def _close(self, attempt: Attempt, state: AttemptState, outcome: dict[str, Any] | None, at: datetime) -> None:
+    def _close(self, attempt: Attempt, state: AttemptState, outcome: dict[str, Any] | None, at: datetime) -> Attempt:
         key = (
             (attempts.c.session_id == self.session_id)
             & (attempts.c.step_execution_id == attempt.step_execution_id)
@@ -95,6 +97,7 @@ class SqlAttemptLedger:
             text = connection.execute(select(attempts.c.attempt).where(key).with_for_update()).scalar_one()
             stored = Attempt.model_validate_json(text)
             if stored.state is not AttemptState.OPEN:
-                return
+                return stored
             closed = stored.model_copy(update={"state": state, "closed_at": at, "outcome": outcome})
             connection.execute(update(attempts).where(key).values(attempt=closed.model_dump_json()))
+            return closed

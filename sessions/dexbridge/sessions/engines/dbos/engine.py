@@ -12,7 +12,9 @@ from typing import Any, Self, TypeVar
 
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID
 from sqlalchemy import Connection
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
+from dexbridge.sessions.engines.dbos.abandoned import AbandonedLegs
 from dexbridge.sessions.engines.dbos.attempts import SqlAttemptLedger
 from dexbridge.sessions.engines.dbos.database import open_database
 from dexbridge.sessions.engines.dbos.leg import LEG_WORKFLOW, direct_id, queued_id, run_leg, serve
@@ -33,7 +35,6 @@ from dexbridge.sessions.state import SessionState, SessionStatus
 from dexbridge.sessions.step import StepType
 from dexbridge.sessions.steps import STEPS, StepContext, broken_step
 from dexbridge.sessions.transition import Change, Refusal, Transition
-from dexbridge.sessions.turns import reopen_leg
 
 __all__ = ["DbosEngine"]
 
@@ -49,7 +50,6 @@ _EVENT_POLLING_SECONDS = 0.5
 _LISTENER_SECONDS = 0.1
 _CLOSE_GRACE_SECONDS = 35.0
 _SETTLE_SECONDS = 10.0
-_SWEEP_SECONDS = 10.0
 
 T = TypeVar("T")
 
@@ -70,6 +70,7 @@ class DbosEngine:
         self._underway: set[asyncio.Future[None]] = set()
         self._commits = 0
         self._closing = False
+        self._sessions: SessionStore | None = None
 
     @property
     def flows(self) -> Sequence[AgentSessionFlow]:
@@ -80,6 +81,8 @@ class DbosEngine:
             raise EngineAlreadyOpen(
                 "This process has an engine open already: close it first, or give it all flows at once."
             )
+        if self._closing:
+            raise InvalidRequest("An engine is entered once: call open_engine again for another.")
         _open_engines.append(self)
         try:
             async with contextlib.AsyncExitStack() as undo:
@@ -89,13 +92,13 @@ class DbosEngine:
                     undo.enter_context(worker_lock(self._url))
                 self._database = await asyncio.to_thread(open_database, self._url)
                 undo.callback(self._database.dispose)
-                self._store = SessionStore(self._database, self._enqueue)
+                self._sessions = SessionStore(self._database, self._enqueue)
                 await asyncio.to_thread(self._store.create_tables)
                 self._legs = LegLoop()
                 undo.push_async_callback(asyncio.to_thread, self._legs.close)
                 undo.push_async_callback(asyncio.to_thread, self._land)
                 await asyncio.to_thread(self._launch)
-                self._sweep = asyncio.create_task(self._sweep_for_ever()) if self._run_steps else None
+                self._sweep = self._start_sweep() if self._run_steps else None
                 self._opened = undo.pop_all()
         except BaseException:
             _open_engines.remove(self)
@@ -116,7 +119,14 @@ class DbosEngine:
                 for flow in self._flows.values():
                     await flow.runner.close()
         finally:
+            self._sessions = None
             _open_engines.remove(self)
+
+    @property
+    def _store(self) -> SessionStore:
+        if self._sessions is None:
+            raise InvalidRequest("The engine is not open: use it inside `async with open_engine(…)`.")
+        return self._sessions
 
     async def start(self, first: Transition) -> bool:
         return await asyncio.to_thread(self._store.start, first)
@@ -176,36 +186,9 @@ class DbosEngine:
         except Exception as error:  # noqa: BLE001 - whatever it is, the queue or the next sweep runs what is left
             logger.warning("Leg %s of %s stopped: %s.", state.leg.number, state.session_id, type(error).__name__)
 
-    async def _sweep_for_ever(self) -> None:
-        while True:
-            try:
-                await self._reopen_abandoned()
-            except Exception as error:  # noqa: BLE001 - the next sweep tries again
-                logger.warning("Looking for abandoned legs raised %s.", type(error).__name__)
-            await asyncio.sleep(_SWEEP_SECONDS)
-
-    async def _reopen_abandoned(self) -> None:
-        """Reopens legs nothing runs any more.
-
-        Both workflows of a leg can end without closing it: the database was away for longer than DBOS tries, DBOS
-        gave up recovering one, or the Worker that took it did not serve the session's flow.
-        """
-        for session_id, leg in await asyncio.to_thread(self._store.open_legs, list(self._flows)):
-            # In this order: as long as a leg is open and its number stands, one of the two is alive.
-            if not await asyncio.to_thread(self._is_alive, session_id, leg):
-                reopened = await self.change(session_id, reopen_leg(leg))
-                if isinstance(reopened, Transition):
-                    logger.warning("Leg %s of %s was open and nothing ran it; it is run again.", leg, session_id)
-
-    def _is_alive(self, session_id: str, leg: int) -> bool:
-        return bool(
-            self._dbos.list_workflows(
-                workflow_ids=[direct_id(session_id, leg), queued_id(session_id, leg)],
-                status=["PENDING", "ENQUEUED", "DELAYED"],
-                load_input=False,
-                load_output=False,
-            )
-        )
+    def _start_sweep(self) -> asyncio.Task[None]:
+        abandoned = AbandonedLegs(self._store, self._dbos, list(self._flows), self.change)
+        return asyncio.create_task(abandoned.reopen_for_ever())
 
     async def _claim(self, session_id: str, leg: int, workflow_id: str) -> int | None:
         self._stop_if_closing()
@@ -259,7 +242,7 @@ class DbosEngine:
         try:
             try:
                 change = await self._tracked(state.due.type, STEPS[state.due.type](context))
-                result = await self._commit(session_id, fenced(change))
+                result = await self._commit_patiently(session_id, fenced(change))
             except (StepFenced, DatabaseUnavailable):
                 # Taken over, or to be run again by DBOS.
                 raise
@@ -281,6 +264,18 @@ class DbosEngine:
         result = await asyncio.to_thread(self._store.commit, session_id, change)
         await self._announce()
         return result
+
+    async def _commit_patiently(self, session_id: str, change: Change) -> Committed | Refusal:
+        """Commits a Step's change; a database that is away for a moment must not cost another run of the Step."""
+        async for attempt in AsyncRetrying(
+            retry=retry_if_exception_type(DatabaseUnavailable),
+            stop=stop_after_attempt(5),
+            wait=wait_exponential(multiplier=0.5, max=5),
+            reraise=True,
+        ):
+            with attempt:
+                return await self._commit(session_id, change)
+        raise AssertionError("the loop above returns or raises")
 
     async def _announce(self) -> None:
         self._commits += 1

@@ -1,0 +1,96 @@
+"""A call that is not made: how it is recorded, and how a waiting one is taken back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from dexbridge.sessions.call import CallRecord, CallResult, PendingCall
+from dexbridge.sessions.event import EventKind, NewEvent
+from dexbridge.sessions.persisted import now
+from dexbridge.sessions.state import SessionState
+from dexbridge.sessions.transition import Transition
+from dexbridge.sessions.turns import end_turn
+from dexbridge.toolsource import OutcomeKind, ToolOutcome
+
+__all__ = ["call_record", "cancelled", "result_of", "stop_turn", "superseded", "withdraw"]
+
+
+def call_record(
+    state: SessionState,
+    call: PendingCall,
+    outcome: ToolOutcome,
+    *,
+    step_execution_id: str,
+    started_at: datetime,
+    call_id: str | None = None,
+    attempts: int = 0,
+) -> CallRecord:
+    """The record of a call that has ended now."""
+    return CallRecord(
+        step_execution_id=step_execution_id,
+        tool_use_id=call.tool_use_id,
+        tool=call.tool,
+        connection=call.connection,
+        arguments=call.arguments,
+        fingerprint=call.fingerprint,
+        turn=state.turn,
+        outcome=outcome.kind,
+        text=outcome.text,
+        call_id=call_id,
+        attempts=attempts,
+        receipt=None if outcome.receipt is None else dict(outcome.receipt),
+        found_by="reconciliation" if outcome.reconciled else "answer",
+        approved_by=state.decision.decided_by if state.decision is not None else None,
+        started_at=started_at,
+        ended_at=now(),
+    )
+
+
+def result_of(record: CallRecord) -> CallResult:
+    """What the model gets of a record."""
+    return CallResult(
+        tool_use_id=record.tool_use_id,
+        tool=record.tool,
+        text=record.text,
+        is_error=record.outcome is not OutcomeKind.SUCCEEDED,
+    )
+
+
+def cancelled(call: PendingCall) -> ToolOutcome:
+    """The outcome of a call whose turn was cancelled before it was made."""
+    return ToolOutcome(
+        OutcomeKind.CANCELLED, f"The user cancelled the turn before {call.tool} was called; it was not made."
+    )
+
+
+def superseded(call: PendingCall) -> ToolOutcome:
+    """The outcome of a call that waited for approval when the user said something else."""
+    return ToolOutcome(
+        OutcomeKind.CANCELLED,
+        f"{call.tool} was not called: the user wrote a new message before it was decided. Read it, then decide again.",
+    )
+
+
+def withdraw(state: SessionState, outcome: ToolOutcome) -> tuple[SessionState, tuple[CallRecord, ...]]:
+    """Takes the pending call back; its result is kept for the model. Nothing happens without a pending call."""
+    call = state.call
+    if call is None:
+        return state, ()
+    assert state.due is not None, "a pending call belongs to a Step that is due"
+    opened_at = now() if state.interrupt is None else state.interrupt.opened_at
+    record = call_record(state, call, outcome, step_execution_id=state.due.id, started_at=opened_at)
+    taken = state.model_copy(update={"call": None, "interrupt": None, "decision": None, "result": result_of(record)})
+    return taken, (record,)
+
+
+def stop_turn(state: SessionState, *events: NewEvent) -> Transition:
+    """The turn ends because it was cancelled; a call that was not made is recorded as cancelled.
+
+    The messages the model has not seen in a committed segment are dropped with the turn: it must not act on them later.
+    """
+    calls: tuple[CallRecord, ...] = ()
+    if state.call is not None:
+        state, calls = withdraw(state, cancelled(state.call))
+    stopped = NewEvent(kind=EventKind.TURN_CANCELLED, data={"turn": state.turn})
+    over = end_turn(state.model_copy(update={"prompt": ()}), *events, stopped)
+    return Transition(over.state, over.messages, over.transcript, calls, over.events)
