@@ -10,7 +10,13 @@ from typing import Final
 import typer
 
 # Name, module with a Typer called `app`, what `dexbridge --help` says of it.
-COMMANDS: Final = (("config", "dexbridge.console.commands.config", "Check, write and show connection files."),)
+COMMANDS: Final = (
+    ("config", "dexbridge.console.commands.config", "Check, write and show connection files."),
+    ("chat", "dexbridge.console.commands.chat", "Talk to a session in the terminal."),
+    ("sessions", "dexbridge.console.commands.sessions", "List and show sessions; approve, reject, settle calls."),
+    ("serve", "dexbridge.console.commands.serve", "Serve the session routes and the page for operators."),
+    ("worker", "dexbridge.console.commands.worker", "Run the Steps of sessions, without serving anything."),
+)
 
 
 def build_app(arguments: Sequence[str]) -> typer.Typer:

@@ -1,0 +1,46 @@
+"""`dexbridge chat`: one session in the terminal."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import Annotated
+
+import typer
+
+from dexbridge.console.chat import Chat
+from dexbridge.console.engine_options import DEFAULT_URL, AppOption, UrlOption, run
+from dexbridge.console.flows import DEFAULT_APP, CannotLoad, open_flows
+from dexbridge.console.terminal import Terminal
+from dexbridge.sessions import AgentSessionClient, WorkerAlreadyRunning, open_engine
+
+app = typer.Typer(invoke_without_command=True, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def chat(
+    app_name: AppOption = DEFAULT_APP,
+    url: UrlOption = DEFAULT_URL,
+    session: Annotated[str | None, typer.Option("--session", help="Goes on with this session.")] = None,
+    flow: Annotated[str | None, typer.Option("--flow", help="Flow type, when the application has several.")] = None,
+) -> None:
+    """Talks to a session; a call that waits is shown with its arguments and asked about.
+
+    Each line is a message. Outside a terminal the lines are read from standard input, and a call that waits ends the
+    command with exit code 3, since nobody is there to decide. Exit code 1: a turn failed.
+    """
+    run(_chat(app_name, url, session, flow))
+
+
+async def _chat(app_name: str, url: str, session: str | None, flow: str | None) -> int:
+    terminal = Terminal()
+    async with AsyncExitStack() as opened:
+        flows = await opened.enter_async_context(open_flows(app_name))
+        if not flows:
+            raise CannotLoad(f"{app_name} registered no flow, so there is nobody to talk to.")
+        try:
+            engine = await opened.enter_async_context(open_engine(url, flows))
+        except WorkerAlreadyRunning:
+            engine = await opened.enter_async_context(open_engine(url, flows, run_steps=False))
+            terminal.say("A Worker runs on this database already; it runs the Steps.")
+        client = AgentSessionClient(engine, flow or flows[0].flow_type)
+        return await Chat(client, terminal).run(session)

@@ -1,0 +1,172 @@
+"""`dexbridge sessions`: what an operator does without a browser."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from getpass import getuser
+from typing import Annotated
+
+import typer
+
+from dexbridge.console.engine_options import DEFAULT_URL, JsonOption, UrlOption, check_database, run
+from dexbridge.console.shown.overview import Overview, SessionLine, pending_interrupt, unknown_calls
+from dexbridge.console.shown.timeline import timeline
+from dexbridge.console.terminal import Terminal
+from dexbridge.sessions import AgentSessionClient, open_engine
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+
+SessionArgument = Annotated[str, typer.Argument(metavar="SESSION", help="The session's ID.")]
+
+
+@app.command("list")
+def list_sessions(
+    url: UrlOption = DEFAULT_URL,
+    pending: Annotated[bool, typer.Option("--pending", help="Only those that wait for a decision.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Lists the sessions, the one that changed last first."""
+    run(_list(url, pending, as_json))
+
+
+@app.command()
+def show(session: SessionArgument, url: UrlOption = DEFAULT_URL, as_json: JsonOption = False) -> None:
+    """Shows one session: messages, Steps, and what it waits for. The JSON is that of GET /snapshot."""
+    run(_show(url, session, as_json))
+
+
+@app.command()
+def approve(
+    session: SessionArgument,
+    url: UrlOption = DEFAULT_URL,
+    interrupt: Annotated[
+        str | None, typer.Option("--interrupt", help="Approve this call without being asked, as a script does.")
+    ] = None,
+) -> None:
+    """Approves the call that waits, after showing it. Exit code 1: nothing was approved."""
+    run(_decide(url, session, interrupt, approved=True, reason=None))
+
+
+@app.command()
+def reject(
+    session: SessionArgument,
+    url: UrlOption = DEFAULT_URL,
+    reason: Annotated[str | None, typer.Option("--reason", help="Reaches the agent.")] = None,
+    interrupt: Annotated[
+        str | None, typer.Option("--interrupt", help="Reject this call without being asked, as a script does.")
+    ] = None,
+) -> None:
+    """Rejects the call that waits, after showing it. Exit code 1: nothing was rejected."""
+    run(_decide(url, session, interrupt, approved=False, reason=reason))
+
+
+@app.command()
+def settle(
+    session: SessionArgument,
+    step: Annotated[str, typer.Argument(metavar="STEP", help="Such as CallSingleAttemptTool-1.")],
+    sent: Annotated[bool, typer.Option("--sent/--not-sent", help="What is true.")],
+    url: UrlOption = DEFAULT_URL,
+    note: Annotated[str | None, typer.Option("--note", help="How you know.")] = None,
+) -> None:
+    """Says what became of a call whose outcome is unknown. Exit code 1: no such call, or it is settled already."""
+    run(_settle(url, session, step, sent, note))
+
+
+@asynccontextmanager
+async def _client(url: str) -> AsyncGenerator[AgentSessionClient]:
+    check_database(url)
+    async with open_engine(url, run_steps=False) as engine:
+        # Reading and deciding need no flow.
+        yield AgentSessionClient(engine, "-")
+
+
+async def _list(url: str, pending: bool, as_json: bool) -> int:
+    terminal = Terminal()
+    async with _client(url) as sessions:
+        lines = [line for line in await Overview(sessions).lines() if line.wants or not pending]
+    if as_json:
+        terminal.json([_as_json(line) for line in lines])
+    elif not lines:
+        terminal.say("Nothing waits for a decision." if pending else "There is no session.")
+    else:
+        terminal.table(
+            [(line.session_id, _doing(line), f"{line.updated_at:%Y-%m-%d %H:%M:%S}", line.title) for line in lines]
+        )
+    return 0
+
+
+async def _show(url: str, session_id: str, as_json: bool) -> int:
+    terminal = Terminal()
+    async with _client(url) as sessions:
+        snapshot = await sessions.get_snapshot(session_id)
+        events = [event async for event in sessions.read_events(session_id)]
+    if as_json:
+        terminal.json(snapshot.to_json())
+        return 0
+    terminal.title(f"{session_id}  {snapshot.state.flow_type}  {snapshot.state.status.value}")
+    for message in snapshot.messages:
+        terminal.say(f"{message.role.value}: {message.text}")
+    for line in timeline(snapshot, events, {}):
+        terminal.step(line)
+    if snapshot.state.last_error:
+        terminal.say(f"The turn failed. {snapshot.state.last_error}", style="31")
+    for call in unknown_calls(snapshot):
+        terminal.unknown(call)
+    if (waiting := pending_interrupt(snapshot)) is not None:
+        terminal.interrupt(waiting)
+    return 0
+
+
+async def _decide(url: str, session_id: str, interrupt_id: str | None, *, approved: bool, reason: str | None) -> int:
+    terminal = Terminal()
+    word = "approve" if approved else "reject"
+    async with _client(url) as sessions:
+        waiting = pending_interrupt(await sessions.get_snapshot(session_id))
+        if waiting is None or interrupt_id not in (None, waiting.interrupt_id):
+            terminal.say("No call waits there." if waiting is None else "Another call waits there, not that one.")
+            return 1
+        terminal.interrupt(waiting)
+        if interrupt_id is None:
+            if not terminal.can_ask:
+                terminal.say(
+                    f"Nobody can be asked here: give --interrupt {waiting.interrupt_id} to {word} just this call."
+                )
+                return 2
+            if not await terminal.confirm(f"{word.capitalize()} this call?"):
+                terminal.say("Nothing was decided.")
+                return 1
+        accepted = await sessions.resolve_interrupt(
+            session_id, waiting.interrupt_id, approved=approved, rejection_message=reason, decided_by=getuser()
+        )
+    terminal.say(("Approved." if approved else "Rejected.") if accepted else "It does not wait any more.")
+    return 0 if accepted else 1
+
+
+async def _settle(url: str, session_id: str, step: str, sent: bool, note: str | None) -> int:
+    terminal = Terminal()
+    async with _client(url) as sessions:
+        accepted = await sessions.resolve_outcome(session_id, step, sent=sent, note=note, settled_by=getuser())
+    terminal.say("Settled." if accepted else "No call of that Step has an unknown outcome.")
+    return 0 if accepted else 1
+
+
+def _doing(line: SessionLine) -> str:
+    if line.unknown:
+        return "OUTCOME UNKNOWN"
+    if line.interrupt is not None:
+        return "waits for approval"
+    return "turn failed" if line.failed else line.status
+
+
+def _as_json(line: SessionLine) -> dict[str, object]:
+    return {
+        "session_id": line.session_id,
+        "flow_type": line.flow_type,
+        "status": line.status,
+        "updated_at": line.updated_at.isoformat(),
+        "title": line.title,
+        "failed": line.failed,
+        "pending_interrupt": None if line.interrupt is None else line.interrupt.model_dump(mode="json"),
+        "outcomes_unknown": [call.step_execution_id for call in line.unknown],
+    }

@@ -1,0 +1,150 @@
+"""The terminal: what is printed in it, and what a person is asked. Text from outside cannot steer it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TextIO
+
+from dexbridge.console.shown.text import plain
+from dexbridge.console.shown.timeline import StepLine
+from dexbridge.console.shown.wording import call_title
+from dexbridge.sessions import CallRecord, Interrupt
+
+__all__ = ["Terminal"]
+
+_BOLD: Final = "1"
+_COLOURS: Final[Mapping[str, str]] = {
+    "done": "32",
+    "failed": "31",
+    "rejected": "31",
+    "unknown": "1;31",
+    "waiting": "33",
+    "running": "34",
+}
+_YES: Final = ("y", "yes")
+
+
+class Terminal:
+    """Prints, and asks. Colour and the line of progress only in a terminal; `NO_COLOR` and `TERM=dumb` are kept to.
+
+    Args:
+        output: Where it prints.
+        source: Where answers come from.
+    """
+
+    def __init__(self, output: TextIO | None = None, source: TextIO | None = None) -> None:
+        self._output = sys.stdout if output is None else output
+        self._source = sys.stdin if source is None else source
+        self.is_terminal = self._output.isatty()
+        """Whether a person reads it."""
+        self.can_ask = self._source.isatty()
+        """Whether a person can answer."""
+        self._colour = self.is_terminal and os.environ.get("TERM") != "dumb" and "NO_COLOR" not in os.environ
+        self._progress = ""
+
+    def say(self, text: str = "", *, style: str = "") -> None:
+        """A line, or several. Whatever could steer the terminal is written out."""
+        self.clear()
+        shown = plain(text)
+        print(f"\x1b[{style}m{shown}\x1b[0m" if style and self._colour else shown, file=self._output, flush=True)
+
+    def title(self, text: str) -> None:
+        """A line that stands out."""
+        self.say(text, style=_BOLD)
+
+    def json(self, value: object) -> None:
+        """A JSON document for a script."""
+        print(json.dumps(value, indent=2), file=self._output, flush=True)
+
+    def progress(self, text: str, since: float) -> None:
+        """What goes on now, on a line that is written over; nothing outside a terminal."""
+        if not self.is_terminal:
+            return
+        line = f"… {plain(text)}, {time.monotonic() - since:.0f} s"
+        self._output.write("\r" + line.ljust(len(self._progress)))
+        self._output.flush()
+        self._progress = line
+
+    def clear(self) -> None:
+        """Takes the line of progress away."""
+        if self._progress:
+            self._output.write("\r" + " " * len(self._progress) + "\r")
+            self._progress = ""
+
+    def step(self, line: StepLine) -> None:
+        """One Step."""
+        facts = [line.step_id, line.duration, "" if line.attempts is None else f"attempts: {line.attempts}"]
+        self.say(f"  [{line.label}] {line.title}", style=_COLOURS.get(line.state, ""))
+        self.say(f"      {'  '.join(fact for fact in facts if fact)}")
+        if line.note:
+            self.say(f"      {line.note}")
+        if line.call_id:
+            self.say(f"      Call ID {line.call_id}")
+        for name, value in line.receipt:
+            self.say(f"      {name} {value}")
+        if line.link:
+            self.say(f"      {line.link}")
+
+    def interrupt(self, interrupt: Interrupt) -> None:
+        """A call that waits, exactly as it would be made."""
+        self.title(f"Waits for approval: {call_title(interrupt.tool, interrupt.connection, interrupt.arguments)}")
+        self._call(interrupt.tool, interrupt.connection, interrupt.arguments)
+        self.say(f"  interrupt   {interrupt.interrupt_id}")
+
+    def unknown(self, call: CallRecord) -> None:
+        """A call nobody knows the outcome of."""
+        self.say(
+            f"OUTCOME UNKNOWN: {call_title(call.tool, call.connection, call.arguments)}", style=_COLOURS["unknown"]
+        )
+        self.say("  It may have been sent, and it is not sent again. Look at the provider, then settle it.")
+        self._call(call.tool, call.connection, call.arguments)
+        self.say(f"  step        {call.step_execution_id}")
+        if call.call_id:
+            self.say(f"  Call ID     {call.call_id}")
+        self.say(f"  said        {call.text}")
+
+    async def ask(self, question: str) -> str | None:
+        """A line from the person; `None` at the end of input."""
+        self.clear()
+        self._output.write(question)
+        self._output.flush()
+        return await self.read_line()
+
+    async def confirm(self, question: str) -> bool:
+        """Whether the person says yes; anything else is no."""
+        return ((await self.ask(f"{question} [y/N] ")) or "").strip().lower() in _YES
+
+    async def read_line(self) -> str | None:
+        """The next line of input, without its end; `None` when there is none."""
+        loop = asyncio.get_running_loop()
+        readable = asyncio.Event()
+        try:
+            # Not in a thread: one that waits for input could not be ended with Ctrl-C.
+            loop.add_reader(self._source, readable.set)
+        except (OSError, ValueError):
+            line = self._source.readline()  # a file, which is always readable
+        else:
+            try:
+                await readable.wait()
+            finally:
+                loop.remove_reader(self._source)
+            line = self._source.readline()
+        return line.removesuffix("\n") if line else None
+
+    def _call(self, tool: str, connection: str | None, arguments: Mapping[str, Any]) -> None:
+        self.say(f"  tool        {tool}")
+        self.say(f"  connection  {connection or 'none, a function of the application'}")
+        shown = json.dumps(arguments, indent=2, ensure_ascii=False).split("\n")
+        self.say("\n".join([f"  arguments   {shown[0]}", *(f"              {line}" for line in shown[1:])]))
+
+    def table(self, rows: Sequence[Sequence[str]]) -> None:
+        """Columns as wide as they need to be; the last one is left to its own length."""
+        safe = [[plain(cell) for cell in row] for row in rows]
+        widths = [max(len(row[column]) for row in safe) for column in range(len(safe[0]))] if safe else []
+        for row in safe:
+            self.say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

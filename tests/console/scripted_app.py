@@ -1,0 +1,46 @@
+"""An application for the console's tests: no CLI and no model, so a turn takes milliseconds.
+
+A message is a script, as `ScriptedRunner` reads it: `call cancel_order {"order_id": "1"}` asks for a tool, anything
+else is echoed. `cancel_order` and `refund_order` ask for approval; what becomes of a refund nobody can tell. A message
+that begins with `slow` takes some seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from dexbridge.sessions import AgentSessionFlow, SessionLimits
+from dexbridge.toolsource import AttemptResult, Dispatch, OfferedTools, Unsettled
+from tests.fakes.function_tool import FunctionTool
+from tests.fakes.scripted_runner import ScriptedRunner, Segment
+
+LIMITS = SessionLimits(
+    message_characters=5_000,
+    dispatch_window=timedelta(milliseconds=200),
+    reconcile_margin=timedelta(milliseconds=10),
+)
+
+
+async def _refund(_dispatch: Dispatch, _arguments: Mapping[str, Any]) -> AttemptResult:
+    return Unsettled("The connection broke after the request had left.")
+
+
+async def _before(segment: Segment) -> None:
+    if any(prompt.startswith("slow") for prompt in segment.prompts):
+        await asyncio.sleep(4)
+
+
+def flows() -> list[AgentSessionFlow]:
+    tools = [
+        FunctionTool("cancel_order", rule=True),
+        FunctionTool("refund_order", rule=True, function=_refund, timeout=timedelta(milliseconds=100)),
+        FunctionTool("look_up_order"),
+    ]
+    return [AgentSessionFlow("Scripted", ScriptedRunner(before=_before), OfferedTools(tools), LIMITS)]
+
+
+def no_flows() -> str:
+    return "this is no flow"
