@@ -5,6 +5,13 @@ from dexbridge.connectors.binding import SETTLING_TIME, bind_operation
 from dexbridge.connectors.bound_operation import BoundOperation
 from dexbridge.connectors.call import Call
 from dexbridge.connectors.call_id import derive_call_id
+from dexbridge.connectors.configuration import (
+    ConnectorConfiguration,
+    HttpEndpoint,
+    InvalidConfiguration,
+    check_endpoint,
+    read_configuration,
+)
 from dexbridge.connectors.definition import ConnectorDefinition, CredentialField, LiveCheck
 from dexbridge.connectors.dispatch import Dispatch, Inquiry
 from dexbridge.connectors.errors import (
@@ -35,7 +42,13 @@ from dexbridge.connectors.operation import (
 from dexbridge.connectors.project import ConnectionProject, ConnectionReference, ProjectConnection
 from dexbridge.connectors.receipt import Receipt
 from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation
-from dexbridge.connectors.registry import ENTRY_POINT_GROUP, connector, installed_connectors
+from dexbridge.connectors.registry import (
+    ENTRY_POINT_GROUP,
+    InstalledConnector,
+    connector,
+    installed_connectors,
+    survey_connectors,
+)
 from dexbridge.connectors.rendering import MODEL_TEXT_LIMIT, render_for_model
 from dexbridge.connectors.retry_after import parse_retry_after
 from dexbridge.connectors.secret import Secret
@@ -54,6 +67,7 @@ __all__ = [
     "CannotTell",
     "ConnectionProject",
     "ConnectionReference",
+    "ConnectorConfiguration",
     "ConnectorDefinition",
     "ConnectorError",
     "CredentialField",
@@ -65,8 +79,11 @@ __all__ = [
     "FoundNotSent",
     "FoundSent",
     "HttpAnswer",
+    "HttpEndpoint",
     "HttpPool",
     "Inquiry",
+    "InstalledConnector",
+    "InvalidConfiguration",
     "InvalidConnector",
     "InvalidInput",
     "InvalidOperation",
@@ -91,9 +108,12 @@ __all__ = [
     "Uncertain",
     "UnknownConnection",
     "bind_operation",
+    "check_endpoint",
     "connector",
     "derive_call_id",
     "installed_connectors",
     "parse_retry_after",
+    "read_configuration",
     "render_for_model",
+    "survey_connectors",
 ]

@@ -78,17 +78,22 @@ class ConnectorDefinition:
         if not CONNECTOR_ID_PATTERN.fullmatch(self.connector_id):
             raise InvalidOperation(f"Connector ID {self.connector_id!r} must match {CONNECTOR_ID_PATTERN.pattern}.")
         names = {credential.name for credential in self.credentials}
+        ids = [operation.operation_id for operation in self.operations]
+        if len(set(ids)) != len(ids):
+            raise InvalidOperation(
+                f"Connector {self.connector_id!r} lists an operation ID twice; each names one operation."
+            )
         for operation in self.operations:
             if operation.connector_id != self.connector_id:
                 raise InvalidOperation(
                     f"Connector {self.connector_id!r} lists {operation.operation_id!r}, "
-                    f"which says it belongs to {operation.connector_id!r}."
+                    f"which says it belongs to {operation.connector_id!r}; give both the same connector_id."
                 )
             missing = {*operation.credentials, *operation.reconcile_credentials} - names
             if missing:
                 raise InvalidOperation(
                     f"Operation {operation.operation_id!r} of {self.connector_id!r} needs the credentials "
-                    f"{sorted(missing)}, which the Connector does not declare."
+                    f"{sorted(missing)}, which the Connector does not declare; add a CredentialField for each."
                 )
 
     def operation(self, operation_id: str) -> Operation:

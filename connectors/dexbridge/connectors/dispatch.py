@@ -46,10 +46,12 @@ class _Setting(Generic[In]):
         secret = self.credentials.get(name)
         if secret is None:
             raise CredentialsUnavailable(
-                f"Connection {self.reference} has no {name}; add it to the connection file, "
-                f"{self.operation.operation_id} needs it."
+                f"Connection {self.reference} has no {name}; add it to the connection file, {self._purpose()} needs it."
             )
         return secret
+
+    def _purpose(self) -> str:
+        return self.operation.operation_id
 
     def receipt(
         self,
@@ -139,3 +141,6 @@ class Inquiry(_Setting[In]):
 
     opened_at: datetime
     ended_by: datetime
+
+    def _purpose(self) -> str:
+        return f"looking up whether {self.operation.operation_id} was carried out"

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field
 
+from dexbridge.connectors.configuration import ConnectorConfiguration, HttpEndpoint
 from dexbridge.connectors.definition import CredentialField
-from dexbridge.connectors.http_pool import LOOPBACK_HOSTS, MAX_BODY_BYTES
+from dexbridge.connectors.http_pool import MAX_BODY_BYTES
 
 DEFAULT_TEXT_LIMIT: Final = 4_000
 LARGEST_TEXT_LIMIT: Final = 40_000
 
 
-class SlackConfiguration(BaseModel):
+class SlackConfiguration(ConnectorConfiguration):
     """The `configuration` of a Slack connection. Its errors never echo a value."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, hide_input_in_errors=True, populate_by_name=False
-    )
-
-    endpoint: str = Field(
+    endpoint: HttpEndpoint = Field(
         default="https://slack.com/api",
         description="Where Slack's Web API is; https, or http on this machine only.",
     )
@@ -39,22 +35,6 @@ class SlackConfiguration(BaseModel):
         le=LARGEST_TEXT_LIMIT,
         description="The longest text that is sent, in characters.",
     )
-
-    @field_validator("endpoint")
-    @classmethod
-    def _check_endpoint(cls, value: str) -> str:
-        try:
-            parts = urlsplit(value)
-            host, _ = parts.hostname, parts.port
-        except ValueError:
-            raise ValueError("must be an absolute URL, such as https://slack.com/api") from None
-        if parts.scheme not in {"http", "https"} or not host or any(c.isspace() for c in value):
-            raise ValueError("must be an absolute URL, such as https://slack.com/api")
-        if parts.username is not None or parts.password is not None or "?" in value or "#" in value:
-            raise ValueError("must not hold user info, a query or a fragment")
-        if parts.scheme == "http" and host not in LOOPBACK_HOSTS:
-            raise ValueError("must be https; http is accepted on 127.0.0.1, ::1 and localhost only")
-        return value.rstrip("/")
 
 
 _APPS: Final = "at api.slack.com/apps, choose the app"

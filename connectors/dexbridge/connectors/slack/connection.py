@@ -5,11 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import partial
 
-from pydantic import ValidationError
-
 from dexbridge.connectors.binding import SETTLING_TIME, bind_operation
 from dexbridge.connectors.bound_operation import BoundOperation
-from dexbridge.connectors.errors import ConnectorError
+from dexbridge.connectors.configuration import InvalidConfiguration, read_configuration
 from dexbridge.connectors.http_pool import HTTP_TIMEOUT
 from dexbridge.connectors.project import ConnectionProject, ConnectionReference, ProjectConnection
 from dexbridge.connectors.slack.configuration import SlackConfiguration
@@ -31,9 +29,7 @@ from dexbridge.connectors.slack.reading import get_thread_reply, list_thread_mes
 from dexbridge.connectors.slack.reconciling import reconcile
 from dexbridge.connectors.slack.web_api import WebApi
 
-
-class InvalidSlackConfiguration(ConnectorError, ValueError):
-    """A Slack connection's configuration has faults; the message names the fields, never their values."""
+InvalidSlackConfiguration = InvalidConfiguration
 
 
 class Connection:
@@ -56,7 +52,7 @@ class Connection:
         settling_time: timedelta = SETTLING_TIME,
     ) -> None:
         self._connection = connection
-        self._configuration = slack_configuration(connection)
+        self._configuration = read_configuration(connection, SlackConfiguration)
         self._settling_time = settling_time
         self._api = WebApi(
             self._configuration.endpoint,
@@ -116,20 +112,6 @@ class Connection:
     async def close(self) -> None:
         """Closes the HTTP connections; the project does this too. A later call opens new ones."""
         await self._api.close()
-
-
-def slack_configuration(connection: ProjectConnection) -> SlackConfiguration:
-    """The connection's configuration, checked.
-
-    Raises:
-        InvalidSlackConfiguration: names every field that is wrong, without its value.
-    """
-    try:
-        return SlackConfiguration.model_validate(dict(connection.configuration))
-    except ValidationError as error:
-        details = error.errors(include_url=False, include_context=False, include_input=False)
-    faults = "; ".join(f"{'.'.join(map(str, d['loc']))}: {d['msg']}" for d in details)
-    raise InvalidSlackConfiguration(f"Connection {connection.reference} has a wrong configuration: {faults}.")
 
 
 def new_project_connection(

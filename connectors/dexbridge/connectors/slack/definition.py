@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
+from dexbridge.connectors.configuration import read_configuration
 from dexbridge.connectors.definition import ConnectorDefinition, LiveCheck
 from dexbridge.connectors.errors import ConnectorError
 from dexbridge.connectors.http_pool import Leave
@@ -14,7 +15,6 @@ from dexbridge.connectors.secret import Secret
 from dexbridge.connectors.slack.advice import advice_for
 from dexbridge.connectors.slack.answers import Proof
 from dexbridge.connectors.slack.configuration import SLACK_CREDENTIALS, SlackConfiguration
-from dexbridge.connectors.slack.connection import slack_configuration
 from dexbridge.connectors.slack.operations import SLACK_OPERATIONS
 from dexbridge.connectors.slack.web_api import WebApi
 
@@ -26,7 +26,7 @@ async def check_live(connection: ProjectConnection) -> LiveCheck:
     """Asks Slack `auth.test` with each token the connection holds; it changes nothing."""
     try:
         held = await connection.read_credentials()
-        configuration = slack_configuration(connection)
+        configuration = read_configuration(connection, SlackConfiguration)
     except ConnectorError as error:
         return LiveCheck(ok=False, message=str(error))
     tokens = {name: held[name] for name in _CHECKED if name in held}

@@ -12,29 +12,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 import itertools
-import json
-from collections import deque
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Final, cast
+from dataclasses import asdict
+from typing import Any, ClassVar, Final
 
 from aiohttp import web
 
-from dexbridge.connectors.testing.slack_faults import (
-    Answer,
-    AnswerLate,
-    DropAfterPost,
-    DropBeforeRead,
-    DropWithoutPost,
-    ErrorCode,
-    Fault,
-    OversizedAnswer,
-    PostLate,
-    TruncatedAnswer,
-    WithoutTimestamp,
-    fault_from_json,
-    fault_to_json,
-)
+from dexbridge.connectors.testing.faults import Answered, Fault
+from dexbridge.connectors.testing.local_server import LocalServer, ReceivedRequest
+from dexbridge.connectors.testing.slack_faults import SLACK_FAULT_KINDS
 from dexbridge.connectors.testing.slack_workspace import Post, Workspace
 
 Payload = dict[str, Any]
@@ -49,16 +35,7 @@ _NEEDED_SCOPE: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class SlackRequest:
-    """One request as it arrived. The token itself is not kept, only whose it was."""
-
-    method: str
-    token_kind: str
-    body: Mapping[str, Any]
-
-
-class LocalSlack:
+class LocalSlack(LocalServer):
     """A Slack that keeps what is posted and has the faults it is told to have.
 
     Args:
@@ -69,9 +46,11 @@ class LocalSlack:
         user_scopes: what the user token may do.
         any_thread: replies to a thread it does not hold are taken, as the real Slack does.
 
-    `fail_next(method, fault, ...)` queues faults, one per request of that method. `requests` and `posts` list what
-    arrived and what was posted.
+    `fail_next("chat.postMessage", fault, ...)` queues faults, one per request of that method. `requests` and `posts`
+    list what arrived and what was posted.
     """
+
+    fault_kinds: ClassVar[tuple[type[Fault], ...]] = SLACK_FAULT_KINDS
 
     def __init__(
         self,
@@ -83,17 +62,29 @@ class LocalSlack:
         user_scopes: tuple[str, ...] = _USER_SCOPES,
         any_thread: bool = False,
     ) -> None:
-        self.bot_token = bot_token
-        self.user_token = user_token
+        super().__init__({"bot_token": bot_token, "user_token": user_token}, port=port)
         self.scopes: dict[str, tuple[str, ...]] = {"bot": bot_scopes, "user": user_scopes}
         self.any_thread = any_thread
         self.workspace = Workspace()
-        self.requests: list[SlackRequest] = []
-        self._faults: dict[str, deque[Fault]] = {}
-        self._port = port
         self._request_numbers = itertools.count(1)
-        self._runner: web.AppRunner | None = None
-        self._late: set[asyncio.Task[None]] = set()
+
+    @property
+    def bot_token(self) -> str:
+        """The token that may post; set it to rotate it."""
+        return self.tokens["bot_token"]
+
+    @bot_token.setter
+    def bot_token(self, token: str) -> None:
+        self.tokens["bot_token"] = token
+
+    @property
+    def user_token(self) -> str:
+        """The token that may read; set it to rotate it."""
+        return self.tokens["user_token"]
+
+    @user_token.setter
+    def user_token(self, token: str) -> None:
+        self.tokens["user_token"] = token
 
     @property
     def posts(self) -> list[Post]:
@@ -101,133 +92,36 @@ class LocalSlack:
         return self.workspace.posts
 
     @property
-    def url(self) -> str:
-        """Where the server listens."""
-        return f"http://127.0.0.1:{self._port}"
-
-    @property
     def endpoint(self) -> str:
         """The `endpoint` of a Slack connection's configuration."""
         return f"{self.url}/api"
 
-    def fail_next(self, method: str, *faults: Fault) -> None:
-        """Queues faults for the next requests of a method, such as `chat.postMessage`."""
-        self._faults.setdefault(method, deque()).extend(faults)
+    async def wait_for_posts(self, count: int) -> None:
+        """Waits until so many messages have been posted; give it a deadline with asyncio.timeout."""
+        await self.wait_until(lambda: len(self.posts) >= count)
 
-    async def settle(self) -> None:
-        """Waits until every late post has been made."""
-        await asyncio.gather(*self._late)
+    def name_of(self, verb: str, path: str) -> str:
+        """The method of Slack's Web API."""
+        return path.removeprefix("/api/") if path.startswith("/api/") else f"{verb} {path}"
 
-    async def __aenter__(self) -> LocalSlack:
-        await self.start()
-        return self
+    def not_carried_out(self) -> Answered:
+        return self._answered({"ok": True}, "none")
 
-    async def __aexit__(self, *error: object) -> None:
-        await self.stop()
+    def add_admin_routes(self, router: web.UrlDispatcher) -> None:
+        router.add_get("/_admin/posts", self._admin_posts)
 
-    async def start(self) -> None:
-        """Begins to listen."""
-        app = web.Application(client_max_size=8 * 1024 * 1024)
-        app.router.add_route("*", "/api/{method}", self._serve)
-        app.router.add_get("/_admin/posts", self._admin_posts)
-        app.router.add_get("/_admin/requests", self._admin_requests)
-        app.router.add_get("/_admin/faults", self._admin_faults)
-        app.router.add_post("/_admin/faults", self._admin_add_faults)
-        app.router.add_delete("/_admin/faults", self._admin_clear_faults)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self._port)
-        await site.start()
-        self._port = int(self._runner.addresses[0][1])
+    def carry_out(self, request: ReceivedRequest) -> Answered:
+        payload = self._result(request.method, request.token_kind, request.body)
+        return self._answered(payload, request.token_kind)
 
-    async def stop(self) -> None:
-        """Stops listening and forgets late posts."""
-        for task in self._late:
-            task.cancel()
-        if self._runner is not None:
-            await self._runner.cleanup()
-            self._runner = None
-
-    async def _serve(self, request: web.Request) -> web.StreamResponse:
-        method = request.match_info["method"]
-        queue = self._faults.get(method)
-        fault = queue.popleft() if queue else None
-        kind = self._token_kind(request)
-        if isinstance(fault, DropBeforeRead):
-            self.requests.append(SlackRequest(method, kind, {}))
-            return self._drop(request)
-        body = await _read_body(request)
-        self.requests.append(SlackRequest(method, kind, body))
-        return await self._answer(request, method, kind, body, fault)
-
-    async def _answer(
-        self, request: web.Request, method: str, kind: str, body: Payload, fault: Fault | None
-    ) -> web.StreamResponse:
-        if isinstance(fault, PostLate):
-            task = asyncio.create_task(self._carry_out_later(method, kind, body, fault.seconds))
-            self._late.add(task)
-            task.add_done_callback(self._late.discard)
-            await asyncio.shield(task)
-            return self._json(kind, {"ok": False, "error": "fatal_error"})
-        if isinstance(fault, DropWithoutPost):
-            return self._drop(request)
-        if isinstance(fault, ErrorCode | Answer | TruncatedAnswer | OversizedAnswer | WithoutTimestamp):
-            payload = self._carry_out(method, kind, body) if fault.posted else {"ok": True}
-            return await self._faulty(request, kind, fault, payload)
-        payload = self._carry_out(method, kind, body)
-        if isinstance(fault, DropAfterPost):
-            return self._drop(request)
-        if isinstance(fault, AnswerLate):
-            await asyncio.sleep(fault.seconds)
-        return self._json(kind, payload)
-
-    async def _faulty(
-        self,
-        request: web.Request,
-        kind: str,
-        fault: ErrorCode | Answer | TruncatedAnswer | OversizedAnswer | WithoutTimestamp,
-        payload: Payload,
-    ) -> web.StreamResponse:
-        if isinstance(fault, ErrorCode):
-            return self._json(kind, {"ok": False, "error": fault.code})
-        if isinstance(fault, Answer):
-            return web.Response(
-                status=fault.status, text=fault.body, content_type=fault.content_type, headers=fault.headers
-            )
-        if isinstance(fault, WithoutTimestamp):
-            return self._json(kind, {key: value for key, value in payload.items() if key != "ts"})
-        if isinstance(fault, OversizedAnswer):
-            return self._json(kind, {**payload, "padding": "x" * fault.size})
-        text = json.dumps(payload).encode()
-        response = web.StreamResponse(headers={"Content-Type": "application/json"})
-        response.content_length = len(text)
-        await response.prepare(request)
-        await response.write(text[: len(text) // 2])
-        return self._drop(request, response)
-
-    @staticmethod
-    def _drop(request: web.Request, response: web.StreamResponse | None = None) -> web.StreamResponse:
-        if request.transport is not None:
-            request.transport.abort()
-        return response or web.Response()
-
-    def _json(self, kind: str, payload: Payload) -> web.Response:
+    def _answered(self, payload: Payload, kind: str) -> Answered:
         headers = {
             "X-Slack-Req-Id": f"{next(self._request_numbers):032x}",
             "X-OAuth-Scopes": ",".join(self.scopes.get(kind, ())),
         }
-        return web.json_response(payload, headers=headers)
+        return Answered(200, payload, headers)
 
-    def _token_kind(self, request: web.Request) -> str:
-        header = request.headers.get("Authorization", "")
-        known = {f"Bearer {self.bot_token}": "bot", f"Bearer {self.user_token}": "user"}
-        return known.get(header, "wrong" if header else "none")
-
-    async def _carry_out_later(self, method: str, kind: str, body: Payload, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-        self._carry_out(method, kind, body)
-
-    def _carry_out(self, method: str, kind: str, body: Payload) -> Payload:
+    def _result(self, method: str, kind: str, body: Mapping[str, Any]) -> Payload:
         if kind in {"none", "wrong"}:
             return {"ok": False, "error": "not_authed" if kind == "none" else "invalid_auth"}
         if method == "auth.test":
@@ -243,7 +137,7 @@ class LocalSlack:
             return self._post(body)
         return self._read(method, body)
 
-    def _post(self, body: Payload) -> Payload:
+    def _post(self, body: Mapping[str, Any]) -> Payload:
         channel, text, thread_ts = body["channel"], body.get("text"), body.get("thread_ts")
         if not isinstance(text, str) or not text.strip():
             return {"ok": False, "error": "no_text"}
@@ -254,7 +148,7 @@ class LocalSlack:
         )
         return {"ok": True, "channel": channel, "ts": post.ts, "message": post.to_json(with_metadata=False)}
 
-    def _read(self, method: str, body: Payload) -> Payload:
+    def _read(self, method: str, body: Mapping[str, Any]) -> Payload:
         channel = body["channel"]
         oldest, latest = float(body.get("oldest") or 0), float(body.get("latest") or "inf")
         first: list[Post] = []
@@ -282,35 +176,6 @@ class LocalSlack:
 
     async def _admin_posts(self, _request: web.Request) -> web.Response:
         return web.json_response([asdict(post) for post in self.posts])
-
-    async def _admin_requests(self, _request: web.Request) -> web.Response:
-        return web.json_response([asdict(request) for request in self.requests])
-
-    async def _admin_faults(self, _request: web.Request) -> web.Response:
-        waiting = {method: [fault_to_json(f) for f in queue] for method, queue in self._faults.items() if queue}
-        return web.json_response(waiting)
-
-    async def _admin_add_faults(self, request: web.Request) -> web.Response:
-        try:
-            wanted: Any = await request.json()
-            self.fail_next(str(wanted["method"]), *(fault_from_json(fault) for fault in wanted["faults"]))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            text = f'Send {{"method": "chat.postMessage", "faults": [{{"kind": "DropAfterPost"}}]}}: {error}\n'
-            return web.Response(status=400, text=text)
-        return await self._admin_faults(request)
-
-    async def _admin_clear_faults(self, request: web.Request) -> web.Response:
-        self._faults.clear()
-        return await self._admin_faults(request)
-
-
-async def _read_body(request: web.Request) -> Payload:
-    if request.method == "GET":
-        return dict(request.query)
-    if request.content_type == "application/json":
-        value: Any = await request.json()
-        return cast(Payload, value) if isinstance(value, dict) else {}
-    return dict(await request.post())
 
 
 async def _serve_until_stopped(slack: LocalSlack) -> None:

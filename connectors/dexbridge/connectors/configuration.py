@@ -1,0 +1,73 @@
+"""What a connection can be set to: the base of a Connector's configuration, and the address of a provider."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, TypeAlias, TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+
+from dexbridge.connectors.errors import ConnectorError
+from dexbridge.connectors.http_pool import LOOPBACK_HOSTS
+from dexbridge.connectors.project import ProjectConnection
+
+Configuration = TypeVar("Configuration", bound=BaseModel)
+
+_EXAMPLE: Final = "https://api.example.com"
+
+
+class InvalidConfiguration(ConnectorError, ValueError):
+    """A connection's configuration has faults; the message names the fields, never their values."""
+
+
+class ConnectorConfiguration(BaseModel):
+    """Base of every Connector's configuration: frozen, strict, no unknown fields, values never echoed.
+
+    Names are those of the connection file; give a field with several words a camelCase alias.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, hide_input_in_errors=True, populate_by_name=False
+    )
+
+
+def check_endpoint(value: str) -> str:
+    """A provider's address: absolute, https (http on this machine only), no user info, query or fragment.
+
+    Returns it without slashes at its end.
+
+    Raises:
+        ValueError: it is none; the text never holds the value.
+    """
+    try:
+        parts = urlsplit(value)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise ValueError(f"must be an absolute URL, such as {_EXAMPLE}") from None
+    if parts.scheme not in {"http", "https"} or not host or any(c.isspace() for c in value):
+        raise ValueError(f"must be an absolute URL, such as {_EXAMPLE}")
+    if parts.username is not None or parts.password is not None or "?" in value or "#" in value:
+        raise ValueError("must not hold user info, a query or a fragment")
+    if parts.scheme == "http" and host not in LOOPBACK_HOSTS:
+        raise ValueError("must be https; http is accepted on 127.0.0.1, ::1 and localhost only")
+    return value.rstrip("/")
+
+
+HttpEndpoint: TypeAlias = Annotated[str, AfterValidator(check_endpoint)]
+"""A configuration field that holds a provider's address; see `check_endpoint`."""
+
+
+def read_configuration(connection: ProjectConnection, model: type[Configuration]) -> Configuration:
+    """A connection's configuration, checked.
+
+    Raises:
+        InvalidConfiguration: names every field that is wrong, without its value.
+    """
+    try:
+        return model.model_validate(dict(connection.configuration))
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_context=False, include_input=False)
+    faults = "; ".join(f"{'.'.join(map(str, d['loc'])) or 'configuration'}: {d['msg']}" for d in details)
+    raise InvalidConfiguration(
+        f"Connection {connection.reference} has a wrong configuration: {faults}. Mend it in the connection file."
+    )

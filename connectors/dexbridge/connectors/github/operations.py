@@ -1,0 +1,98 @@
+"""GitHub's three operations: the manifest."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dexbridge.connectors.github.models import (
+    AddedComment,
+    AddIssueCommentInput,
+    FoundIssue,
+    GetIssueInput,
+    IssueComments,
+    ListIssueCommentsInput,
+)
+from dexbridge.connectors.operation import Branch, BranchOutcome, Mutation, Query
+
+_REJECTED: Final = Branch("providerRejected", BranchOutcome.FAILED, "GitHub refused the call.")
+_NOT_FOUND: Final = Branch(
+    "notFound", BranchOutcome.FAILED, "There is no such issue, it moved, or the token may not see it."
+)
+_INVALID_RESPONSE: Final = Branch(
+    "invalidResponse", BranchOutcome.FAILED, "GitHub's answer could not be understood; nothing was changed."
+)
+_DEFECT: Final = Branch("defect", BranchOutcome.FAILED, "Refused before anything was sent to GitHub.")
+_UNCERTAIN: Final = Branch(
+    "uncertain", BranchOutcome.OUTCOME_UNKNOWN, "The request left, and whether GitHub added the comment is unknown."
+)
+_SCOPES: Final = {"token": ("public_repo",)}
+"""Of a classic token for public repositories; `repo`, which private ones need, includes it."""
+
+GET_ISSUE: Final = Query(
+    connector_id="github",
+    operation_id="getIssue",
+    title="Get GitHub issue",
+    description=(
+        "Reads one GitHub issue or pull request: title, state, labels and text. Its comments are read with "
+        "github_list_issue_comments."
+    ),
+    input=GetIssueInput,
+    output=FoundIssue,
+    branches=(
+        Branch("found", BranchOutcome.SUCCEEDED, "The issue was read."),
+        _NOT_FOUND,
+        _REJECTED,
+        _INVALID_RESPONSE,
+        _DEFECT,
+    ),
+    credentials=("token",),
+    scopes=_SCOPES,
+    exposed_to_agents=True,
+)
+
+LIST_ISSUE_COMMENTS: Final = Query(
+    connector_id="github",
+    operation_id="listIssueComments",
+    title="List GitHub issue comments",
+    description=(
+        "Lists the comments of one GitHub issue or pull request, oldest first, at most 30 per page. When the result "
+        "has a next_cursor there are more: call again with it as cursor and the same page_size."
+    ),
+    input=ListIssueCommentsInput,
+    output=IssueComments,
+    branches=(
+        Branch("read", BranchOutcome.SUCCEEDED, "One page of the comments was read."),
+        _NOT_FOUND,
+        _REJECTED,
+        _INVALID_RESPONSE,
+        _DEFECT,
+    ),
+    credentials=("token",),
+    scopes=_SCOPES,
+    exposed_to_agents=True,
+)
+
+ADD_ISSUE_COMMENT: Final = Mutation(
+    connector_id="github",
+    operation_id="addIssueComment",
+    title="Add GitHub issue comment",
+    description=(
+        "Adds one comment to a GitHub issue or pull request, visible to everyone who sees it and mailed to those who "
+        "follow it."
+    ),
+    input=AddIssueCommentInput,
+    output=AddedComment,
+    branches=(
+        Branch("added", BranchOutcome.SUCCEEDED, "GitHub added the comment."),
+        _REJECTED,
+        _UNCERTAIN,
+        _DEFECT,
+    ),
+    credentials=("token",),
+    scopes=_SCOPES,
+    can_reconcile=True,
+    exposed_to_agents=True,
+    recommends_approval=True,
+)
+
+GITHUB_OPERATIONS: Final = (GET_ISSUE, LIST_ISSUE_COMMENTS, ADD_ISSUE_COMMENT)

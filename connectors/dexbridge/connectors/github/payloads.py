@@ -1,0 +1,87 @@
+"""Reads issues and comments out of GitHub's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from dexbridge.connectors.github.marker import unmark
+from dexbridge.connectors.github.models import Issue, IssueComment
+
+Raw = Mapping[str, Any]
+
+
+def to_issue(repository: str, payload: Any) -> Issue | None:
+    """One issue in our form; None when the payload is not one."""
+    raw = _object(payload)
+    if raw is None:
+        return None
+    labels: object = raw.get("labels")
+    try:
+        return Issue.model_validate(
+            {
+                "repository": repository,
+                "issue_number": raw.get("number"),
+                "title": raw.get("title"),
+                "state": raw.get("state"),
+                "state_reason": raw.get("state_reason"),
+                "is_pull_request": "pull_request" in raw,
+                "is_locked": raw.get("locked") is True,
+                "author": _login(raw),
+                "labels": [_label(label) for label in cast(list[object], labels)] if isinstance(labels, list) else [],
+                "comment_count": raw.get("comments", 0),
+                "created_at": raw.get("created_at"),
+                "updated_at": raw.get("updated_at"),
+                "url": raw.get("html_url"),
+                "body": raw.get("body") or "",
+            }
+        )
+    except ValidationError:
+        return None
+
+
+def raw_comments(payload: Any) -> tuple[Raw, ...] | None:
+    """The comments of a page; None when they do not have the documented form."""
+    if not isinstance(payload, list):
+        return None
+    found = [_object(item) for item in cast(list[object], payload)]
+    if any(raw is None or to_comment(raw) is None for raw in found):
+        return None
+    return tuple(raw for raw in found if raw is not None)
+
+
+def to_comment(payload: Any) -> IssueComment | None:
+    """One comment in our form; None when the payload is not one."""
+    raw = _object(payload)
+    number: object = raw.get("id") if raw is not None else None
+    if raw is None or not isinstance(number, int) or isinstance(number, bool):
+        return None
+    try:
+        return IssueComment.model_validate(
+            {
+                "comment_id": str(number),
+                "author": _login(raw),
+                "created_at": raw.get("created_at"),
+                "url": raw.get("html_url"),
+                "body": unmark(raw["body"]) if isinstance(raw.get("body"), str) else "",
+            }
+        )
+    except ValidationError:
+        return None
+
+
+def _object(payload: object) -> Raw | None:
+    return cast(Raw, payload) if isinstance(payload, dict) else None
+
+
+def _login(raw: Raw) -> str | None:
+    user = _object(raw.get("user"))
+    login: object = user.get("login") if user is not None else None
+    return login if isinstance(login, str) else None
+
+
+def _label(label: object) -> object:
+    raw = _object(label)
+    return raw.get("name") if raw is not None else label

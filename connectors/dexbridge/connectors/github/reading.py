@@ -1,0 +1,65 @@
+"""How GitHub's two Queries read."""
+
+from __future__ import annotations
+
+from dexbridge.connectors.attempt import Attempt
+from dexbridge.connectors.dispatch import Dispatch
+from dexbridge.connectors.failure import FailureKind
+from dexbridge.connectors.github.advice import advice_for
+from dexbridge.connectors.github.answers import GitHubAnswer, Proof
+from dexbridge.connectors.github.models import FoundIssue, GetIssueInput, IssueComments, ListIssueCommentsInput
+from dexbridge.connectors.github.payloads import raw_comments, to_comment, to_issue
+from dexbridge.connectors.github.rest_api import RestApi
+from dexbridge.connectors.http_pool import Leave
+
+AnyRead = Dispatch[GetIssueInput] | Dispatch[ListIssueCommentsInput]
+
+_NO_SUCH = frozenset({301, 302, 307, 308, 404, 410})
+
+
+async def get_issue(api: RestApi, dispatch: Dispatch[GetIssueInput]) -> Attempt:
+    """Reads one issue."""
+    given = dispatch.input
+    leave = Leave(dispatch.about_to_send, dispatch.call.ensure_dispatchable)
+    path = f"/repos/{given.repository}/issues/{given.issue_number}"
+    answer = await api.get(dispatch.credential("token"), leave, path)
+    if answer.proof is not Proof.DONE:
+        return _not_read(dispatch, answer)
+    issue = to_issue(given.repository, answer.payload)
+    if issue is None or issue.issue_number != given.issue_number:
+        return _malformed(dispatch, "issue")
+    receipt = dispatch.receipt(str(issue.issue_number), request_id=answer.request_id)
+    return dispatch.took("found", FoundIssue(issue=issue), receipt)
+
+
+async def list_issue_comments(api: RestApi, dispatch: Dispatch[ListIssueCommentsInput]) -> Attempt:
+    """Reads one page of an issue's comments."""
+    given = dispatch.input
+    page = int(given.cursor or "1")
+    leave = Leave(dispatch.about_to_send, dispatch.call.ensure_dispatchable)
+    path = f"/repos/{given.repository}/issues/{given.issue_number}/comments"
+    query = {"per_page": str(given.page_size), "page": str(page)}
+    answer = await api.get(dispatch.credential("token"), leave, path, query)
+    if answer.proof is not Proof.DONE:
+        return _not_read(dispatch, answer)
+    raw = raw_comments(answer.payload)
+    if raw is None:
+        return _malformed(dispatch, "comments")
+    comments = tuple(comment for comment in map(to_comment, raw) if comment is not None)
+    found = IssueComments(comments=comments, next_cursor=str(page + 1) if answer.has_next else None)
+    return dispatch.took("read", found, dispatch.receipt(request_id=answer.request_id))
+
+
+def _not_read(dispatch: AnyRead, answer: GitHubAnswer) -> Attempt:
+    if answer.proof in {Proof.NOT_DONE_LIMITED, Proof.UNAVAILABLE}:
+        return dispatch.retry(answer.kind, answer.reason, answer.delay)
+    if answer.proof is Proof.NOT_DONE_REFUSED:
+        kind, advice = advice_for(answer)
+        return dispatch.failed("notFound" if answer.status in _NO_SUCH else "providerRejected", kind, advice)
+    return dispatch.failed("invalidResponse", answer.kind, answer.reason)
+
+
+def _malformed(dispatch: AnyRead, what: str) -> Attempt:
+    return dispatch.failed(
+        "invalidResponse", FailureKind.PROTOCOL, f"GitHub's answer does not hold the {what} it should."
+    )
