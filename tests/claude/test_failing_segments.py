@@ -92,8 +92,9 @@ async def test_c17_a_refusal_of_the_api_fails_at_once_and_says_what_to_mend(
 
 
 async def test_c18_a_result_the_cli_cannot_take_is_given_by_a_new_attempt(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO", "dexbridge")
     stage.model.script(Reply(slack_reply()))
     await stage.turn("Post it.")
     offered = HandlerLock._list_tools  # pyright: ignore[reportPrivateUsage]
@@ -111,6 +112,7 @@ async def test_c18_a_result_the_cli_cannot_take_is_given_by_a_new_attempt(
 
     assert answer_of(events) == "Posted."
     assert events[-2].data["segment_attempts"] == 2
+    assert "The CLI reports the tool of the pending call as unavailable" in caplog.text
     assert stage.posted == ["On its way."]
     assert await stage.steps() == SLACK_REPLY_STEPS
     stage.assert_one_result_each()

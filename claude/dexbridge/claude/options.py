@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
+import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,8 +97,11 @@ def _option_faults(options: ClaudeAgentOptions, tools: OfferedTools) -> Iterator
         yield "permission_mode is 'bypassPermissions': choose another, such as 'default'"
     if not isinstance(options.mcp_servers, dict):
         yield "mcp_servers is a path: pass a dict, so that the server of the tools can be added"
-    elif MCP_SERVER in options.mcp_servers:
-        yield f"mcp_servers has a server called {MCP_SERVER!r}, the name of ours: rename it"
+    else:
+        for server in options.mcp_servers:
+            # The CLI writes other characters as "_", so that `tools__x` would share our tools' prefix.
+            if short_name(f"mcp__{re.sub(r'[^a-zA-Z0-9_-]', '_', server)}__tool") is not None:
+                yield f"mcp_servers has a server called {server!r}, whose tools would take names of ours: rename it"
     for name in _OURS:
         if getattr(options, name):
             yield f"{name} is set: sessions set it themselves, leave it out"
@@ -119,12 +124,24 @@ def _list_faults(options: ClaudeAgentOptions, tools: OfferedTools) -> Iterator[s
 
 
 def _environment_faults(options: ClaudeAgentOptions, environment: Mapping[str, str]) -> Iterator[str]:
-    for where, variables in (("env", options.env), ("the Worker's environment", environment)):
+    places = (("env", options.env), ("the Worker's environment", environment), ("settings", _settings_env(options)))
+    for where, variables in places:
         if variables.get("CLAUDE_CODE_SIMPLE", "").strip().lower() not in ("", "0", "false", "no", "off"):
             yield f"CLAUDE_CODE_SIMPLE is set in {where}: it switches hooks off, unset it"
     effective = blank_inherited(options.env, environment)
     if not any(effective.get(name, "").strip() for name in _CREDENTIALS):
         yield "the CLI has no credential: set ANTHROPIC_API_KEY in the Worker's environment"
+
+
+def _settings_env(options: ClaudeAgentOptions) -> Mapping[str, str]:
+    """The `env` of `settings`, which the CLI takes into its environment."""
+    text = (options.settings or "").strip()
+    try:
+        settings: Any = json.loads(text if text.startswith("{") else Path(text).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    found = cast("dict[str, Any]", settings).get("env") if isinstance(settings, dict) else None
+    return {k: str(v) for k, v in cast("dict[str, Any]", found).items()} if isinstance(found, dict) else {}
 
 
 def _covered(entry: str, offered: Sequence[str]) -> str | None:
@@ -169,6 +186,8 @@ def segment_options(
         env={
             **blank_inherited(options.env, environment),
             "CLAUDE_CONFIG_DIR": str(configuration),
+            # Where it leaves files behind; they go with the segment's folder.
+            "CLAUDE_CODE_TMPDIR": str(configuration.parent),
             # A segment ends with its process: a subagent in the background would be lost with it, and its end would
             # make the CLI go on after a deferral.
             "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",

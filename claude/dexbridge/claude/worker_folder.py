@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import shlex
 import shutil
@@ -87,7 +88,8 @@ class WorkerFolder:
         folder = self._open()
         if os.statvfs(folder).f_flag & os.ST_NOEXEC:
             return program
-        starter = folder / f"claude-{abs(hash(program))}"
+        name = "claude" if chosen is None else f"claude-{hashlib.sha256(program.encode()).hexdigest()[:16]}"
+        starter = folder / name
         if not starter.exists():
             runs = f'exec {shlex.quote(with_parent)} --pdeathsig KILL -- {shlex.quote(program)} "$@"'
             script = f'#!/bin/sh\necho $$ > "$CLAUDE_CONFIG_DIR/../{_PID}"\n{runs}\n'
