@@ -37,11 +37,16 @@ class HookLock:
         self._tools = tools
         self._replay = replay
         self._leaving: str | None = None
+        self._held = False
 
     @property
     def leaving(self) -> str | None:
         """Tool-use ID of the call that was deferred, if any."""
         return self._leaving
+
+    def hold(self, held: bool) -> None:
+        """While held, no call leaves: the user has said something new, which the model must read first."""
+        self._held = held
 
     def forget(self, tool_use_id: str) -> None:
         """The CLI went on in spite of the deferral: the next call may leave."""
@@ -69,6 +74,11 @@ class HookLock:
             return _decide("allow", "a read runs inside the turn")
         if call.get("agent_id"):
             return _decide("deny", f"{name} cannot be called by a subagent: call this tool from the main conversation.")
+        if self._held:
+            return _decide(
+                "deny",
+                f"{name} was not called: the user has written a new message. End your reply here, it comes next.",
+            )
         if self._leaving not in (None, identity):
             return _decide(
                 "deny",

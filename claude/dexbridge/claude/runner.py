@@ -88,7 +88,7 @@ class ClaudeRunner:
             raise SegmentFailed("The CLI gave no transcript: leave its session persistence on.", permanent=True)
         if ended.wish is None:
             return Answered(ended.text, transcript.added)
-        return CallLeaves(ended.wish, ended.text, transcript.added, prompts_given=ended.prompts_given)
+        return CallLeaves(ended.wish, ended.text, transcript.added)
 
     async def _segment(
         self,

@@ -42,12 +42,10 @@ class SegmentResult:
     Attributes:
         wish: The call that must leave; `None` when the model answered.
         text: The answer, or what was said before the call.
-        prompts_given: Whether the model got the messages; not when another call left right after a hand-over.
     """
 
     wish: ToolWish | None
     text: str
-    prompts_given: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +99,11 @@ class Segment:
         await client.connect()
         if self.hands_over:
             # No prompt: the CLI replays the pending call by itself, and an empty prompt would add a turn.
+            self.hook_lock.hold(bool(prompt))
             result = await self._until_result(client, handing_over=True)
-            if result.wish is not None or not prompt:
-                return SegmentResult(result.wish, result.text, prompts_given=not prompt)
+            if not prompt:
+                return result
+            self.hook_lock.hold(False)
         await client.query(prompt)
         return await self._until_result(client, handing_over=False)
 
@@ -172,7 +172,7 @@ class Segment:
         if name is None:
             raise SegmentFailed(f"The CLI deferred {deferred.name!r}, which is not a tool of this session.")
         wish = ToolWish(tool_use_id=deferred.id, tool=name, arguments=deferred.input)
-        return SegmentResult(wish, well_formed(self._said_before(deferred.id)), prompts_given=not handing_over)
+        return SegmentResult(wish, well_formed(self._said_before(deferred.id)))
 
 
 async def _end(client: ClaudeSDKClient) -> None:

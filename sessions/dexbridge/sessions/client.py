@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
 
 from dexbridge.sessions import requests
 from dexbridge.sessions.engine import SessionEngine
 from dexbridge.sessions.errors import InvalidRequest, UnknownSession
 from dexbridge.sessions.event import SessionEvent
 from dexbridge.sessions.flow import SessionLimits
+from dexbridge.sessions.persisted import now
 from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
-from dexbridge.sessions.transition import Change, Transition
+from dexbridge.sessions.transition import Change, MessageKey, Refusal, Transition
 
 __all__ = ["AgentSessionClient"]
 
@@ -61,9 +63,62 @@ class AgentSessionClient:
         Args:
             session_id: The session.
             text: Not blank, at most the flow's `message_characters`.
-            message_id: The caller's own ID of the message; made up when left out.
+            message_id: The caller's own ID of the message; made up when left out. The same ID and text are accepted
+                once, however often they are sent; the same ID with another text is not accepted.
         """
-        return await self._apply(session_id, requests.accept_message(self._limits, text, message_id))
+        message, key = requests.user_message(self._limits, text, message_id)
+        return await self._apply(session_id, requests.accept_message(self._limits, message), key)
+
+    async def steer(self, session_id: str, text: str, *, message_id: str | None = None) -> bool:
+        """Gives the turn that runs a message: the model gets it at the next safe boundary.
+
+        No running Step is interrupted. A call that waits for approval is taken back. Without a running turn it begins
+        one. Arguments as for `send_user_message`.
+        """
+        message, key = requests.user_message(self._limits, text, message_id)
+        return await self._apply(session_id, requests.steer(self._limits, message), key)
+
+    async def cancel_turn(self, session_id: str) -> bool:
+        """Stops the turn that runs: its model, or the call that waits; `False` when none runs.
+
+        A tool call already dispatched ends and is recorded; then the turn is over.
+        """
+        return await self._apply(session_id, requests.cancel_turn())
+
+    async def end_session(self, session_id: str) -> bool:
+        """Ends the session for good; a running turn is cancelled first. It stays readable until it is pruned."""
+        return await self._apply(session_id, requests.end_session())
+
+    async def resolve_outcome(
+        self,
+        session_id: str,
+        step_execution_id: str,
+        *,
+        sent: bool,
+        note: str | None = None,
+        settled_by: str | None = None,
+    ) -> bool:
+        """Settles a call whose outcome is unknown, for the record; nothing is sent because of it.
+
+        Args:
+            session_id: The session.
+            step_execution_id: The call's tool Step, as the snapshot shows it.
+            sent: Only `True` says that it took effect, only `False` that it did not.
+            note: What the person knows; at most 4,000 characters.
+            settled_by: Who settled it.
+        """
+        settle = requests.settle_call(sent=sent, note=note, settled_by=settled_by)
+        return isinstance(await self._engine.settle(_known(session_id), step_execution_id, settle), Transition)
+
+    async def prune(self, older_than: timedelta) -> Sequence[str]:
+        """Deletes the sessions that are idle or ended and were last changed that long ago; returns their IDs.
+
+        Their state, transcript, messages, calls, events and the engine's own rows go. The IDs stay taken for ever,
+        since a session with the same ID would repeat Call IDs.
+        """
+        if older_than < timedelta(0):
+            raise InvalidRequest(f"older_than must not be negative, not {older_than}.")
+        return await self._engine.prune(now() - older_than)
 
     async def resolve_interrupt(
         self,
@@ -104,8 +159,8 @@ class AgentSessionClient:
         """The session's events after a sequence number; with `follow` the iterator waits for more."""
         return self._engine.events(_known(session_id), after=after, follow=follow)
 
-    async def _apply(self, session_id: str, change: Change) -> bool:
-        return isinstance(await self._engine.change(_known(session_id), change), Transition)
+    async def _apply(self, session_id: str, change: Change, once: MessageKey | None = None) -> bool:
+        return not isinstance(await self._engine.change(_known(session_id), change, once=once), Refusal)
 
 
 def _is_session_id(given: object) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -10,7 +11,7 @@ from dexbridge.sessions.errors import UnsupportedEngine
 from dexbridge.sessions.event import SessionEvent
 from dexbridge.sessions.flow import AgentSessionFlow
 from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
-from dexbridge.sessions.transition import Change, Refusal, Transition
+from dexbridge.sessions.transition import Change, MessageKey, Refusal, Repeated, Settle, Transition
 
 __all__ = ["DEFAULT_URL", "SessionEngine", "open_engine"]
 
@@ -33,8 +34,22 @@ class SessionEngine(Protocol):
         """Commits a new session; `False` when the ID was ever used."""
         ...
 
-    async def change(self, session_id: str, change: Change) -> Transition | Refusal:
-        """Applies a change to the newest state and commits it; a leg it opens is run. Raises `UnknownSession`."""
+    async def change(
+        self, session_id: str, change: Change, *, once: MessageKey | None = None
+    ) -> Transition | Refusal | Repeated:
+        """Applies a change to the newest state and commits it; a leg it opens is run.
+
+        With `once`, a key that was committed before changes nothing: `Repeated` when the digest is the same, else a
+        refusal. Raises `UnknownSession`.
+        """
+        ...
+
+    async def settle(self, session_id: str, step_execution_id: str, settle: Settle) -> Transition | Refusal:
+        """Applies a change that needs the record of a call. Raises `UnknownSession`."""
+        ...
+
+    async def prune(self, older_than: datetime) -> Sequence[str]:
+        """Deletes sessions that are idle or ended and were last changed before; keeps their IDs. Returns the IDs."""
         ...
 
     async def snapshot(self, session_id: str) -> SessionSnapshot:

@@ -61,5 +61,8 @@ class AttemptLedger(Protocol):
     async def close(
         self, attempt: Attempt, state: AttemptState, outcome: dict[str, Any] | None, at: datetime
     ) -> Attempt:
-        """Records how the attempt ended and returns the row; one that is already closed keeps its first end."""
+        """Records how the attempt ended and returns the row; one that is already closed keeps its first end.
+
+        But a known end settles one that another run had to leave unknown.
+        """
         ...

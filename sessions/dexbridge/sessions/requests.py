@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
+from dataclasses import replace
 
+from dexbridge.sessions import turns
+from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.errors import InvalidRequest
 from dexbridge.sessions.event import EventKind, NewEvent
 from dexbridge.sessions.flow import SessionLimits
@@ -11,10 +15,23 @@ from dexbridge.sessions.interrupt import Decision
 from dexbridge.sessions.message import UserMessage
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import SessionState, SessionStatus
-from dexbridge.sessions.transition import Change, Refusal, Transition
+from dexbridge.sessions.step import StepType
+from dexbridge.sessions.transition import Change, MessageKey, Refusal, Settle, Transition
 from dexbridge.sessions.turns import begin_turn, open_leg
+from dexbridge.sessions.withdrawal import settled_event, stop_turn, superseded, withdraw
+from dexbridge.toolsource import OutcomeKind
 
-__all__ = ["accept_message", "check_text", "new_session", "resolve_interrupt"]
+__all__ = [
+    "accept_message",
+    "cancel_turn",
+    "check_text",
+    "end_session",
+    "new_session",
+    "resolve_interrupt",
+    "settle_call",
+    "steer",
+    "user_message",
+]
 
 _LONGEST_REJECTION = 4_000
 _LONGEST_ID = 200
@@ -52,19 +69,28 @@ def check_text(what: str, text: object, longest: int) -> str:
     return text
 
 
-def accept_message(limits: SessionLimits, text: str, message_id: str | None = None) -> Change:
+def user_message(limits: SessionLimits, text: str, message_id: str | None) -> tuple[UserMessage, MessageKey | None]:
+    """A message from outside, checked, and its key when the caller gave it an ID.
+
+    Raises:
+        InvalidRequest: The text or the ID cannot be accepted.
+    """
+    check_text("The message", text, limits.message_characters)
+    accepted_at = now()
+    if message_id is None:
+        return UserMessage(message_id=str(uuid.uuid4()), text=text, accepted_at=accepted_at), None
+    check_text("message_id", message_id, _LONGEST_ID)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return UserMessage(message_id=message_id, text=text, accepted_at=accepted_at), MessageKey(message_id, digest)
+
+
+def accept_message(limits: SessionLimits, message: UserMessage) -> Change:
     """A user message begins a turn, or waits in the queue while another runs."""
-    text = check_text("The message", text, limits.message_characters)
-    if message_id is not None:
-        check_text("message_id", message_id, _LONGEST_ID)
-    message = UserMessage(message_id=message_id or str(uuid.uuid4()), text=text, accepted_at=now())
 
     def change(state: SessionState) -> Transition | Refusal:
-        if state.status is SessionStatus.ENDED:
+        if state.status is SessionStatus.ENDED or state.ending:
             return Refusal("the session has ended")
-        accepted = NewEvent(
-            kind=EventKind.MESSAGE_ACCEPTED, data={"message_id": message.message_id, "text": message.text}
-        )
+        accepted = _accepted(message)
         if state.status is SessionStatus.IDLE:
             begun = begin_turn(state, message)
             return Transition(open_leg(begun.state), begun.messages, events=(accepted, *begun.events))
@@ -73,6 +99,99 @@ def accept_message(limits: SessionLimits, text: str, message_id: str | None = No
         return Transition(state.model_copy(update={"queued": (*state.queued, message)}), events=(accepted,))
 
     return change
+
+
+def steer(limits: SessionLimits, message: UserMessage) -> Change:
+    """A message for the turn that runs: the model gets it at the next safe boundary.
+
+    A Step that runs is not interrupted. A call that waits for approval is taken back, since it was asked for before the
+    user said this. Without a running turn it begins one.
+    """
+    otherwise = accept_message(limits, message)
+
+    def change(state: SessionState) -> Transition | Refusal:
+        if state.status in (SessionStatus.IDLE, SessionStatus.ENDED) or state.ending:
+            return otherwise(state)
+        if len(state.steering) >= limits.queued_messages:
+            return Refusal(f"{limits.queued_messages} messages are waiting already")
+        steered = state.model_copy(update={"steering": (*state.steering, message)})
+        events = (
+            _accepted(message),
+            NewEvent(kind=EventKind.TURN_STEERED, data={"turn": state.turn, "message_id": message.message_id}),
+        )
+        if state.status is not SessionStatus.WAITING or state.call is None:
+            return Transition(steered, events=events)
+        taken, calls = withdraw(steered, superseded(state.call))
+        return Transition(open_leg(taken.with_due(StepType.RESUME_TURN)), calls=calls, events=events)
+
+    return change
+
+
+def cancel_turn() -> Change:
+    """Stops the running turn: its model, or the call that waits. A call already dispatched ends and is recorded."""
+
+    def change(state: SessionState) -> Transition | Refusal:
+        if state.status in (SessionStatus.IDLE, SessionStatus.ENDED):
+            return Refusal("no turn is running")
+        if state.status is SessionStatus.WAITING:
+            stopped = stop_turn(state)
+            return replace(stopped, state=_open_if_due(stopped.state))
+        if state.cancelling:
+            return Refusal("the turn is being cancelled already")
+        return Transition(state.model_copy(update={"cancelling": True}))
+
+    return change
+
+
+def end_session() -> Change:
+    """Ends the session for good, with the turn that runs cancelled first."""
+    cancel = cancel_turn()
+
+    def change(state: SessionState) -> Transition | Refusal:
+        if state.status is SessionStatus.ENDED or state.ending:
+            return Refusal("the session has ended")
+        if state.status is SessionStatus.IDLE:
+            return turns.end_session(state, "it was ended")
+        ending = state.model_copy(update={"ending": True, "queued": (), "steering": ()})
+        cancelled = cancel(ending)
+        return Transition(ending) if isinstance(cancelled, Refusal) else cancelled
+
+    return change
+
+
+def settle_call(*, sent: bool, note: str | None = None, settled_by: str | None = None) -> Settle:
+    """A person settles a call whose outcome is unknown, for the record.
+
+    Args:
+        sent: `True`: it took effect. `False`: it did not. Nothing is ever sent again because of it.
+        note: What they know; at most 4,000 characters.
+        settled_by: Who they are.
+
+    Raises:
+        InvalidRequest: `sent` is not a boolean, or a text cannot be stored.
+    """
+    if sent is not True and sent is not False:
+        raise InvalidRequest(f"sent must be True or False, not {type(sent).__name__}.")
+    if note is not None:
+        check_text("note", note, _LONGEST_REJECTION)
+    if settled_by is not None:
+        check_text("settled_by", settled_by, _LONGEST_ID)
+
+    def settle(state: SessionState, record: CallRecord) -> Transition | Refusal:
+        if record.outcome is not OutcomeKind.OUTCOME_UNKNOWN:
+            return Refusal(f"the outcome of {record.step_execution_id} is {record.outcome.value}, not unknown")
+        settled = record.model_copy(
+            update={
+                "outcome": OutcomeKind.SUCCEEDED if sent else OutcomeKind.FAILED,
+                "settled_by": "person",
+                "settled_person": settled_by,
+                "settled_at": now(),
+                "note": note,
+            }
+        )
+        return Transition(state, calls=(settled,), events=(settled_event(settled),))
+
+    return settle
 
 
 def resolve_interrupt(
@@ -129,3 +248,12 @@ def resolve_interrupt(
         return Transition(open_leg(state.model_copy(update={"decision": decision})), events=(event,))
 
     return change
+
+
+def _accepted(message: UserMessage) -> NewEvent:
+    return NewEvent(kind=EventKind.MESSAGE_ACCEPTED, data={"message_id": message.message_id, "text": message.text})
+
+
+def _open_if_due(state: SessionState) -> SessionState:
+    """A turn that ended while it waited may have begun the next one."""
+    return open_leg(state) if state.due is not None else state

@@ -50,14 +50,11 @@ class CallLeaves:
         wish: The call. Its result is given with `give_result`.
         said: What the model said before it asked; text after the call is dropped.
         transcript: What the segment adds to the transcript.
-        prompts_given: Whether the model got the messages; not when it went from a handed-over result straight to
-            another call.
     """
 
     wish: ToolWish
     said: str
     transcript: tuple[TranscriptEntry, ...]
-    prompts_given: bool = True
 
 
 SegmentEnd = Answered | CallLeaves
@@ -73,7 +70,10 @@ class AgentFrameworkRunner(Protocol):
     async def give_result(
         self, conversation: Conversation, result: CallResult, prompts: Sequence[str] = ()
     ) -> SegmentEnd:
-        """Gives the pending call its recorded result, then the messages if any, and runs on."""
+        """Gives the pending call its recorded result, then the messages if any, and runs on.
+
+        With messages, a call that the model asks for before it has read them is refused, so they always reach it.
+        """
         ...
 
     async def close(self) -> None:

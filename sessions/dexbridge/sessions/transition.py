@@ -10,7 +10,7 @@ from dexbridge.sessions.event import NewEvent
 from dexbridge.sessions.message import Message
 from dexbridge.sessions.state import SessionState
 
-__all__ = ["Change", "Refusal", "TranscriptEntry", "Transition"]
+__all__ = ["Change", "MessageKey", "Refusal", "Repeated", "Settle", "TranscriptEntry", "Transition"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,5 +44,26 @@ class Refusal:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class MessageKey:
+    """What makes a message with an ID of the caller's own acceptable once.
+
+    Attributes:
+        message_id: The caller's.
+        digest: SHA-256 of the text: the same ID with another text is refused.
+    """
+
+    message_id: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The same message was accepted before; nothing changes."""
+
+
 Change = Callable[[SessionState], Transition | Refusal]
 """A pure function from the newest state; an engine may call it more than once."""
+
+Settle = Callable[[SessionState, CallRecord], Transition | Refusal]
+"""A change that needs the record of a call."""

@@ -97,6 +97,4 @@ def assistant_message(state: SessionState, text: str) -> tuple[Message, ...]:
 
 
 def _user_message(message: UserMessage, turn: int) -> Message:
-    return Message(
-        role=Role.USER, text=message.text, turn=turn, at=message.accepted_at, message_id=message.message_id
-    )
+    return Message(role=Role.USER, text=message.text, turn=turn, at=message.accepted_at, message_id=message.message_id)

@@ -12,7 +12,7 @@ from dexbridge.sessions.transition import Transition
 from dexbridge.sessions.turns import end_turn
 from dexbridge.toolsource import OutcomeKind, ToolOutcome
 
-__all__ = ["call_record", "cancelled", "result_of", "stop_turn", "superseded", "withdraw"]
+__all__ = ["call_record", "cancelled", "result_of", "settled_event", "stop_turn", "superseded", "withdraw"]
 
 
 def call_record(
@@ -94,3 +94,18 @@ def stop_turn(state: SessionState, *events: NewEvent) -> Transition:
     stopped = NewEvent(kind=EventKind.TURN_CANCELLED, data={"turn": state.turn})
     over = end_turn(state.model_copy(update={"prompt": ()}), *events, stopped)
     return Transition(over.state, over.messages, over.transcript, calls, over.events)
+
+
+def settled_event(record: CallRecord) -> NewEvent:
+    """An unknown outcome became known."""
+    return NewEvent(
+        kind=EventKind.OUTCOME_SETTLED,
+        data={
+            "step_execution_id": record.step_execution_id,
+            "call_id": record.call_id,
+            "outcome": record.outcome.value,
+            "settled_by": record.settled_by,
+            "settled_person": record.settled_person,
+            "note": record.note,
+        },
+    )

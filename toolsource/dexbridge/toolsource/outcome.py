@@ -39,11 +39,13 @@ class ToolOutcome:
         kind: What became of it.
         text: What the model gets as the tool's result. Text only.
         receipt: The provider's proof, JSON-able; `None` when there is none.
+        reconciled: Whether it was looked up at the provider afterwards, and is not the answer of the call itself.
     """
 
     kind: OutcomeKind
     text: str
     receipt: Mapping[str, Any] | None = field(default=None, hash=False)
+    reconciled: bool = False
 
     @property
     def is_error(self) -> bool:

@@ -29,6 +29,7 @@ class StepContext:
         ledger: The session's attempts.
         load_transcript: Reads the committed transcript.
         say: Takes text the model is writing; best effort.
+        cancelled: Returns once the turn is being cancelled; waits for ever otherwise.
         started_at: When this execution began.
     """
 
@@ -38,6 +39,7 @@ class StepContext:
     ledger: AttemptLedger
     load_transcript: Callable[[], Awaitable[Sequence[TranscriptEntry]]]
     say: Callable[[str], None]
+    cancelled: Callable[[], Awaitable[None]]
     started_at: datetime
 
 

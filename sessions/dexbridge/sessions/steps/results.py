@@ -55,9 +55,7 @@ def not_called(context: StepContext, state: SessionState, wish: ToolWish, outcom
 
 def recorded(state: SessionState, record: CallRecord, *events: NewEvent) -> Transition:
     """The result is kept for the model, and ResumeTurn is due."""
-    moved = state.model_copy(
-        update={"call": None, "interrupt": None, "decision": None, "result": result_of(record)}
-    )
+    moved = state.model_copy(update={"call": None, "interrupt": None, "decision": None, "result": result_of(record)})
     loud = (
         (
             NewEvent(

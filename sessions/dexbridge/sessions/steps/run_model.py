@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter
 
@@ -18,13 +18,15 @@ from dexbridge.sessions.event import EventKind, NewEvent
 from dexbridge.sessions.message import Message
 from dexbridge.sessions.runner import Answered, CallLeaves, Conversation, SegmentEnd
 from dexbridge.sessions.state import SessionState
+from dexbridge.sessions.state_limit import weigh
 from dexbridge.sessions.step import StepType
 from dexbridge.sessions.steps.call_checks import tool_step
 from dexbridge.sessions.steps.context import StepContext, completed
 from dexbridge.sessions.steps.results import not_called
 from dexbridge.sessions.text import storable_json, storable_text
 from dexbridge.sessions.transition import Change, TranscriptEntry, Transition
-from dexbridge.sessions.turns import assistant_message, end_turn
+from dexbridge.sessions.turns import assistant_message, end_turn, take_steering
+from dexbridge.sessions.withdrawal import stop_turn, superseded, withdraw
 from dexbridge.toolsource import (
     AgentTool,
     InvalidArguments,
@@ -37,19 +39,38 @@ __all__ = ["run_model"]
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 
 async def run_model(context: StepContext) -> Change:
     """Runs a segment, whole again when it fails, up to the flow's number of attempts."""
     try:
-        end, attempts = await _segment(context)
+        ran = await _unless_cancelled(context, _segment(context))
     except SegmentFailed as failure:
         return _failed(context, str(failure))
+    if ran is None:
+        return _cancelled(context)
+    end, attempts = ran
     match end:
         case Answered(text=text):
             return _answered(context, Answered(storable_text(text), _storable(end.transcript)), attempts)
         case CallLeaves():
             kept = replace(end, said=storable_text(end.said), transcript=_storable(end.transcript))
             return _call_left(context, kept, attempts)
+
+
+async def _unless_cancelled(context: StepContext, work: Coroutine[Any, Any, T]) -> T | None:
+    """Runs the work; `None` when the turn was cancelled before it ended, and the work with it."""
+    running = asyncio.ensure_future(work)
+    cancelled = asyncio.ensure_future(context.cancelled())
+    try:
+        await asyncio.wait((running, cancelled), return_when=asyncio.FIRST_COMPLETED)
+        return running.result() if running.done() else None
+    finally:
+        for task in (running, cancelled):
+            task.cancel()
+        # The CLI is gone before the Step ends.
+        await asyncio.gather(running, cancelled, return_exceptions=True)
 
 
 async def _segment(context: StepContext) -> tuple[SegmentEnd, int]:
@@ -102,8 +123,17 @@ def _worth_another_attempt(error: BaseException) -> bool:
     return isinstance(error, SegmentFailed) and not error.permanent
 
 
+def _cancelled(context: StepContext) -> Change:
+    def change(state: SessionState) -> Transition:
+        return stop_turn(state, completed(context, ended="cancelled"))
+
+    return change
+
+
 def _failed(context: StepContext, reason: str) -> Change:
     def change(state: SessionState) -> Transition:
+        if state.cancelling:
+            return stop_turn(state, completed(context, error=reason))
         # The prompt and an undelivered result stay: the next turn gives them to the model.
         return end_turn(
             state.model_copy(update={"last_error": reason}),
@@ -116,12 +146,14 @@ def _failed(context: StepContext, reason: str) -> Change:
 
 def _answered(context: StepContext, end: Answered, attempts: int) -> Change:
     def change(state: SessionState) -> Transition:
-        ended = end_turn(
-            _committed(state, end.transcript),
-            completed(context, ended="answered", segment_attempts=attempts),
-            NewEvent(kind=EventKind.TURN_ANSWERED, data={"turn": state.turn, "text": end.text}),
-            messages=assistant_message(state, end.text),
-        )
+        said = assistant_message(state, end.text)
+        kept, size = weigh(_committed(state, end.transcript), context.flow.limits)
+        ran = completed(context, ended="answered", segment_attempts=attempts)
+        if kept.steering and not (kept.cancelling or kept.ending):
+            steered, asked = take_steering(kept)
+            return Transition(steered.with_due(StepType.RUN_MODEL), (*said, *asked), end.transcript, (), (ran, *size))
+        answered = NewEvent(kind=EventKind.TURN_ANSWERED, data={"turn": state.turn, "text": end.text})
+        ended = end_turn(kept, ran, answered, *size, messages=said)
         return Transition(ended.state, ended.messages, end.transcript, ended.calls, ended.events)
 
     return change
@@ -140,13 +172,18 @@ def _call_left(context: StepContext, end: CallLeaves, attempts: int) -> Change:
 
     def change(state: SessionState) -> Transition:
         said = assistant_message(state, end.said)
-        kept = _committed(state, end.transcript, prompts_given=end.prompts_given)
+        kept, size = weigh(_committed(state, end.transcript), context.flow.limits)
         if isinstance(call, ToolOutcome):
-            return _with(not_called(context, kept, wish, call), said, end, event)
+            return _with(not_called(context, kept, wish, call), said, end, event, *size)
         assert tool is not None, "a checked call has a tool"
         step = StepType.AWAIT_TOOL_APPROVAL if call.asked else tool_step(tool)
         moved = kept.model_copy(update={"call": call}).with_due(step)
-        return Transition(moved, said, end.transcript, (), (event,))
+        if moved.cancelling or moved.ending:
+            return _with(stop_turn(moved), said, end, event, *size)
+        if moved.steering and call.asked:
+            taken, withdrawn = withdraw(moved, superseded(call))
+            return Transition(taken.with_due(StepType.RESUME_TURN), said, end.transcript, withdrawn, (event, *size))
+        return Transition(moved, said, end.transcript, (), (event, *size))
 
     return change
 
@@ -189,17 +226,15 @@ def _storable(transcript: tuple[TranscriptEntry, ...]) -> tuple[TranscriptEntry,
     return tuple(TranscriptEntry(storable_text(entry.json), entry.subpath) for entry in transcript)
 
 
-def _with(refused: Transition, said: tuple[Message, ...], end: CallLeaves, event: NewEvent) -> Transition:
-    return Transition(refused.state, said, end.transcript, refused.calls, (event, *refused.events))
+def _with(after: Transition, said: tuple[Message, ...], end: CallLeaves, *events: NewEvent) -> Transition:
+    return Transition(after.state, (*said, *after.messages), end.transcript, after.calls, (*events, *after.events))
 
 
-def _committed(
-    state: SessionState, transcript: tuple[TranscriptEntry, ...], *, prompts_given: bool = True
-) -> SessionState:
-    """The model has now seen the result, and the prompt if it was given, in a segment that is kept."""
+def _committed(state: SessionState, transcript: tuple[TranscriptEntry, ...]) -> SessionState:
+    """The model has now seen the prompt and the result in a segment that is kept."""
     return state.model_copy(
         update={
-            "prompt": () if prompts_given else state.prompt,
+            "prompt": (),
             "result": None,
             "transcript_rows": state.transcript_rows + len(transcript),
             "transcript_bytes": state.transcript_bytes + sum(len(entry.json) for entry in transcript),

@@ -17,6 +17,7 @@ from dexbridge.sessions.errors import StepFenced
 from dexbridge.sessions.ledger import Attempt, AttemptState
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import SessionState
+from dexbridge.toolsource import OutcomeKind
 
 __all__ = ["SqlAttemptLedger"]
 
@@ -96,8 +97,19 @@ class SqlAttemptLedger:
         with writing(self.engine) as connection:
             text = connection.execute(select(attempts.c.attempt).where(key).with_for_update()).scalar_one()
             stored = Attempt.model_validate_json(text)
-            if stored.state is not AttemptState.OPEN:
+            if stored.state is not AttemptState.OPEN and not _settles(stored, outcome):
                 return stored
             closed = stored.model_copy(update={"state": state, "closed_at": at, "outcome": outcome})
             connection.execute(update(attempts).where(key).values(attempt=closed.model_dump_json()))
             return closed
+
+
+def _settles(stored: Attempt, outcome: dict[str, Any] | None) -> bool:
+    """A late true answer settles what another run had to leave unknown."""
+    unknown = OutcomeKind.OUTCOME_UNKNOWN.value
+    return (
+        outcome is not None
+        and outcome["kind"] != unknown
+        and stored.outcome is not None
+        and stored.outcome["kind"] == unknown
+    )

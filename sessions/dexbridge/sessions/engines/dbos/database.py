@@ -14,7 +14,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from dexbridge.sessions.errors import DatabaseUnavailable, UnsupportedEngine
 
-__all__ = ["open_database", "reading", "sqlite_path", "writing"]
+__all__ = ["open_database", "reading", "reading_at_once", "sqlite_path", "writing"]
+
+
+_READS_ONLY = "dexbridge_reads_only"
 
 
 def sqlite_path(url: str) -> Path | None:
@@ -60,6 +63,14 @@ def reading(engine: Engine) -> Generator[Connection]:
 
 
 @contextmanager
+def reading_at_once(engine: Engine) -> Generator[Connection]:
+    """A connection whose several reads see one moment; takes no lock."""
+    options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {_READS_ONLY: True}
+    with _answering(), engine.connect().execution_options(**options) as connection, connection.begin():
+        yield connection
+
+
+@contextmanager
 def _answering() -> Generator[None]:
     try:
         yield
@@ -86,5 +97,6 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _begin_immediate(connection: Connection) -> None:
-    if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    options = connection.get_execution_options()
+    if options.get("isolation_level") != "AUTOCOMMIT":
+        connection.exec_driver_sql("BEGIN" if options.get(_READS_ONLY) else "BEGIN IMMEDIATE")

@@ -6,35 +6,29 @@ import asyncio
 import contextlib
 import logging
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self
 
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID
 from sqlalchemy import Connection
-from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from dexbridge.sessions.engines.dbos.abandoned import AbandonedLegs
-from dexbridge.sessions.engines.dbos.attempts import SqlAttemptLedger
-from dexbridge.sessions.engines.dbos.database import open_database
+from dexbridge.sessions.engines.dbos.commits import Commits
+from dexbridge.sessions.engines.dbos.database import open_database, sqlite_path
 from dexbridge.sessions.engines.dbos.leg import LEG_WORKFLOW, direct_id, queued_id, run_leg, serve
 from dexbridge.sessions.engines.dbos.leg_loop import LegLoop, quiet_cancelling
-from dexbridge.sessions.engines.dbos.store import Committed, SessionStore
+from dexbridge.sessions.engines.dbos.leg_runner import LocalLegRunner
+from dexbridge.sessions.engines.dbos.store import SessionStore
 from dexbridge.sessions.engines.dbos.worker_lock import worker_lock
-from dexbridge.sessions.errors import (
-    DatabaseUnavailable,
-    EngineAlreadyOpen,
-    InvalidRequest,
-    StepFenced,
-)
+from dexbridge.sessions.engines.dbos.workers import WorkerRegister
+from dexbridge.sessions.errors import EngineAlreadyOpen, InvalidRequest
 from dexbridge.sessions.event import SessionEvent
 from dexbridge.sessions.flow import AgentSessionFlow
-from dexbridge.sessions.persisted import now
 from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
-from dexbridge.sessions.state import SessionState, SessionStatus
-from dexbridge.sessions.step import StepType
-from dexbridge.sessions.steps import STEPS, StepContext, broken_step
-from dexbridge.sessions.transition import Change, Refusal, Transition
+from dexbridge.sessions.state import SessionState
+from dexbridge.sessions.transition import Change, MessageKey, Refusal, Repeated, Settle, Transition
 
 __all__ = ["DbosEngine"]
 
@@ -45,13 +39,10 @@ _APPLICATION = "dexbridge"
 _APPLICATION_VERSION = "dexbridge-1"
 _QUEUE = "dexbridge-legs"
 _QUEUE_POLLING_SECONDS = 0.5
-_EVENT_POLLING_SECONDS = 0.5
+_EVENT_POLLING_SECONDS = 0.25
 # DBOS's listener looks for messages to workflows, of which there are none; a close waits for its sleep to end.
 _LISTENER_SECONDS = 0.1
-_CLOSE_GRACE_SECONDS = 35.0
-_SETTLE_SECONDS = 10.0
-
-T = TypeVar("T")
+_DELETE_AT_ONCE = 500
 
 _open_engines: list[DbosEngine] = []
 
@@ -65,10 +56,9 @@ class DbosEngine:
         if len(self._flows) != len(flows):
             raise InvalidRequest("Two flows share a flow_type: give each its own.")
         self._run_steps = run_steps
-        self._steps: dict[asyncio.Task[Any], StepType] = {}
+        # One Worker holds a SQLite file, so DBOS itself recovers there what the last one left.
+        self._worker_id = "worker" if sqlite_path(url) is not None else f"worker-{uuid.uuid4()}"
         self._direct: set[asyncio.Future[None]] = set()
-        self._underway: set[asyncio.Future[None]] = set()
-        self._commits = 0
         self._closing = False
         self._sessions: SessionStore | None = None
 
@@ -86,19 +76,23 @@ class DbosEngine:
         _open_engines.append(self)
         try:
             async with contextlib.AsyncExitStack() as undo:
-                self._loop = asyncio.get_running_loop()
-                self._committed = asyncio.Condition()
                 if self._run_steps:
                     undo.enter_context(worker_lock(self._url))
                 self._database = await asyncio.to_thread(open_database, self._url)
                 undo.callback(self._database.dispose)
-                self._sessions = SessionStore(self._database, self._enqueue)
-                await asyncio.to_thread(self._store.create_tables)
+                store = SessionStore(self._database, self._enqueue)
+                await asyncio.to_thread(store.create_tables)
+                self._sessions = store
+                self._commits = Commits(store)
+                self._runner = LocalLegRunner(
+                    self._flows, self._database, self._commits, asyncio.get_running_loop(), _not_heard
+                )
+                self._register = WorkerRegister(self._database, self._worker_id)
                 self._legs = LegLoop()
                 undo.push_async_callback(asyncio.to_thread, self._legs.close)
                 undo.push_async_callback(asyncio.to_thread, self._land)
                 await asyncio.to_thread(self._launch)
-                self._sweep = self._start_sweep() if self._run_steps else None
+                self._sweep = await self._start_sweep() if self._run_steps else None
                 self._opened = undo.pop_all()
         except BaseException:
             _open_engines.remove(self)
@@ -112,12 +106,14 @@ class DbosEngine:
         try:
             async with self._opened:
                 self._opened.enter_context(quiet_cancelling())
-                await self._announce()
+                await self._commits.announce()
                 if self._sweep is not None:
                     self._sweep.cancel()
-                await self._stop_steps()
+                await self._runner.stop(self._direct)
                 for flow in self._flows.values():
                     await flow.runner.close()
+                if self._run_steps:
+                    await asyncio.to_thread(self._register.leave)
         finally:
             self._sessions = None
             _open_engines.remove(self)
@@ -131,9 +127,12 @@ class DbosEngine:
     async def start(self, first: Transition) -> bool:
         return await asyncio.to_thread(self._store.start, first)
 
-    async def change(self, session_id: str, change: Change) -> Transition | Refusal:
-        result = await self._commit(session_id, change)
-        if isinstance(result, Refusal):
+    async def change(
+        self, session_id: str, change: Change, *, once: MessageKey | None = None
+    ) -> Transition | Refusal | Repeated:
+        assert self._store
+        result = await self._commits.commit(session_id, change, once)
+        if isinstance(result, Refusal | Repeated):
             return result
         state = result.transition.state
         if result.opened_leg and self._run_steps and state.flow_type in self._flows and not self._closing:
@@ -141,6 +140,23 @@ class DbosEngine:
             self._direct.add(direct)
             direct.add_done_callback(self._direct.discard)
         return result.transition
+
+    async def settle(self, session_id: str, step_execution_id: str, settle: Settle) -> Transition | Refusal:
+        assert self._store
+        result = await self._commits.settle(session_id, step_execution_id, settle)
+        return result if isinstance(result, Refusal) else result.transition
+
+    async def prune(self, older_than: datetime) -> Sequence[str]:
+        pruned = await asyncio.to_thread(self._store.prune, older_than)
+        workflows = [
+            identity(session_id, leg)
+            for session_id, legs in pruned
+            for leg in range(1, legs + 1)
+            for identity in (direct_id, queued_id)
+        ]
+        for first in range(0, len(workflows), _DELETE_AT_ONCE):
+            await asyncio.to_thread(self._dbos.delete_workflows, workflows[first : first + _DELETE_AT_ONCE])
+        return [session_id for session_id, _ in pruned]
 
     async def snapshot(self, session_id: str) -> SessionSnapshot:
         return await asyncio.to_thread(self._store.snapshot, session_id)
@@ -150,7 +166,7 @@ class DbosEngine:
 
     async def events(self, session_id: str, *, after: int, follow: bool) -> AsyncIterator[SessionEvent]:
         while not self._closing:
-            seen = self._commits
+            seen = self._commits.count
             found = await asyncio.to_thread(self._store.events, session_id, after)
             for event in found:
                 after = event.sequence
@@ -160,17 +176,9 @@ class DbosEngine:
             if not follow:
                 return
             # Woken by commits of this process; other processes' are seen at the next look.
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_EVENT_POLLING_SECONDS), self._committed:
-                    await self._committed.wait_for(lambda seen=seen: self._commits != seen or self._closing)
-
-    async def claim(self, session_id: str, leg: int, workflow_id: str) -> int | None:
-        """See `LegRunner`."""
-        return await self._at_home(self._claim(session_id, leg, workflow_id))
-
-    async def run_step(self, session_id: str, leg: int, epoch: int, step_execution_id: str) -> str | None:
-        """See `LegRunner`."""
-        return await self._at_home(self._run_step(session_id, leg, epoch, step_execution_id))
+            await self._commits.wait(
+                lambda seen=seen: self._commits.count != seen or self._closing, _EVENT_POLLING_SECONDS
+            )
 
     async def _run_directly(self, state: SessionState) -> None:
         """Starts the leg's workflow here and follows it to its end; the queue has it too, should this not work out."""
@@ -186,149 +194,11 @@ class DbosEngine:
         except Exception as error:  # noqa: BLE001 - whatever it is, the queue or the next sweep runs what is left
             logger.warning("Leg %s of %s stopped: %s.", state.leg.number, state.session_id, type(error).__name__)
 
-    def _start_sweep(self) -> asyncio.Task[None]:
-        abandoned = AbandonedLegs(self._store, self._dbos, list(self._flows), self.change)
+    async def _start_sweep(self) -> asyncio.Task[None]:
+        # Before any workflow of ours is looked at by another Worker.
+        await asyncio.to_thread(self._register.beat)
+        abandoned = AbandonedLegs(self._store, self._dbos, self._register, list(self._flows), self.change)
         return asyncio.create_task(abandoned.reopen_for_ever())
-
-    async def _claim(self, session_id: str, leg: int, workflow_id: str) -> int | None:
-        self._stop_if_closing()
-
-        def change(state: SessionState) -> Transition | Refusal:
-            if state.flow_type not in self._flows:
-                return Refusal("this process does not serve the session's flow")
-            if state.leg is None or state.leg.number != leg or state.leg.claimed_by not in (None, workflow_id):
-                return Refusal("the leg is another run's, or over")
-            claimed = state.leg.model_copy(update={"claimed_by": workflow_id, "epoch": state.leg.epoch + 1})
-            return Transition(state.model_copy(update={"leg": claimed}))
-
-        result = await self._commit(session_id, change)
-        if isinstance(result, Refusal):
-            return None
-        assert result.transition.state.leg is not None
-        return result.transition.state.leg.epoch
-
-    async def _run_step(self, session_id: str, leg: int, epoch: int, step_execution_id: str) -> str | None:
-        self._stop_if_closing()
-        state = await asyncio.to_thread(self._store.load, session_id)
-        if not _is_ours(state, leg, epoch) or state.due is None:
-            return None
-        if state.due.id != step_execution_id:
-            # Committed by an earlier run of this DBOS step, which was lost before DBOS had its record.
-            return state.due.id
-        flow = self._flows[state.flow_type]
-        context = StepContext(
-            flow=flow,
-            state=state,
-            step=state.due,
-            ledger=SqlAttemptLedger(
-                self._database,
-                session_id,
-                str(uuid.uuid4()),
-                lambda newest: _is_ours(newest, leg, epoch) and newest.due == state.due,
-            ),
-            load_transcript=lambda: asyncio.to_thread(self._store.transcript, session_id),
-            say=lambda _text: None,
-            started_at=now(),
-        )
-
-        def fenced(change: Change) -> Change:
-            def checked(newest: SessionState) -> Transition | Refusal:
-                if not _is_ours(newest, leg, epoch) or newest.due != state.due:
-                    raise StepFenced(f"{step_execution_id} of {session_id!r} was taken over; its result is dropped.")
-                return change(newest)
-
-            return checked
-
-        try:
-            try:
-                change = await self._tracked(state.due.type, STEPS[state.due.type](context))
-                result = await self._commit_patiently(session_id, fenced(change))
-            except (StepFenced, DatabaseUnavailable):
-                # Taken over, or to be run again by DBOS.
-                raise
-            except Exception as error:  # noqa: BLE001 - anything else would leave the session stuck in its leg
-                result = await self._commit(session_id, fenced(await broken_step(context, error)))
-        except StepFenced as taken:
-            logger.warning("%s", taken)
-            return None
-        assert isinstance(result, Committed)
-        after = result.transition.state
-        return after.due.id if after.due is not None and _is_ours(after, leg, epoch) else None
-
-    def _stop_if_closing(self) -> None:
-        if self._closing:
-            # DBOS leaves a cancelled workflow pending, so the next start goes on from here.
-            raise asyncio.CancelledError
-
-    async def _commit(self, session_id: str, change: Change) -> Committed | Refusal:
-        result = await asyncio.to_thread(self._store.commit, session_id, change)
-        await self._announce()
-        return result
-
-    async def _commit_patiently(self, session_id: str, change: Change) -> Committed | Refusal:
-        """Commits a Step's change; a database that is away for a moment must not cost another run of the Step."""
-        async for attempt in AsyncRetrying(
-            retry=retry_if_exception_type(DatabaseUnavailable),
-            stop=stop_after_attempt(5),
-            wait=wait_exponential(multiplier=0.5, max=5),
-            reraise=True,
-        ):
-            with attempt:
-                return await self._commit(session_id, change)
-        raise AssertionError("the loop above returns or raises")
-
-    async def _announce(self) -> None:
-        self._commits += 1
-        async with self._committed:
-            self._committed.notify_all()
-
-    async def _tracked(self, step: StepType, work: Awaitable[T]) -> T:
-        task = asyncio.ensure_future(work)
-        self._steps[task] = step
-        try:
-            return await task
-        except asyncio.CancelledError:
-            this = asyncio.current_task()
-            if self._closing or (this is not None and this.cancelling()):
-                raise
-            raise RuntimeError(f"{step.value} was cancelled from inside") from None
-        finally:
-            self._steps.pop(task, None)
-
-    async def _at_home(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs work in the loop the engine was opened in, where the application's own resources live.
-
-        Workflows run in other loops: in `LegLoop`, or in DBOS's own when it took them from a queue.
-        """
-        counted = self._counted(work)
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(counted, self._loop))
-
-    async def _counted(self, work: Coroutine[Any, Any, T]) -> T:
-        done = self._loop.create_future()
-        self._underway.add(done)
-        try:
-            return await work
-        finally:
-            self._underway.discard(done)
-            done.set_result(None)
-
-    async def _stop_steps(self) -> None:
-        """Ends segments at once, since they leave nothing; a dispatched tool call may end and be recorded."""
-        calling = [
-            task
-            for task, step in self._steps.items()
-            if step in (StepType.CALL_TOOL, StepType.CALL_SINGLE_ATTEMPT_TOOL)
-        ]
-        for task in list(self._steps):
-            if task not in calling:
-                task.cancel()
-        if calling:
-            await asyncio.wait(calling, timeout=_CLOSE_GRACE_SECONDS)
-        for task in list(self._steps):
-            task.cancel()
-        # Commits under way and DBOS's own records of them end before the database is closed.
-        if ending := {*self._underway, *self._direct}:
-            await asyncio.wait(ending, timeout=_SETTLE_SECONDS)
 
     def _launch(self) -> None:
         serializer = DBOSPortableJSONSerializer()
@@ -336,12 +206,12 @@ class DbosEngine:
             system_database_url=self._url, serializer=serializer, application_name=_APPLICATION, lazy=True
         )
         if self._run_steps:
-            serve(self)
+            serve(self._runner)
             config: DBOSConfig = {
                 "name": _APPLICATION,
                 "system_database_url": self._url,
                 "application_version": _APPLICATION_VERSION,
-                "executor_id": "worker",
+                "executor_id": self._worker_id,
                 "serializer": serializer,
                 "log_level": "WARNING",
                 "notification_listener_polling_interval_sec": _LISTENER_SECONDS,
@@ -376,10 +246,6 @@ class DbosEngine:
         self._dbos.destroy()
 
 
-def _is_ours(state: SessionState, leg: int, epoch: int) -> bool:
-    return (
-        state.status is SessionStatus.RUNNING
-        and state.leg is not None
-        and state.leg.number == leg
-        and state.leg.epoch == epoch
-    )
+def _not_heard(session_id: str, text: str) -> None:
+    """Text as it is written has no listeners yet."""
+    del session_id, text

@@ -5,9 +5,19 @@ Only `dexbridge_sessions` and `dexbridge_calls` rows are ever updated; everythin
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy import BigInteger, Column, Float, Index, Integer, MetaData, String, Table, Text
 
-__all__ = ["METADATA", "attempts", "calls", "events", "messages", "sessions", "transcript"]
+__all__ = [
+    "METADATA",
+    "attempts",
+    "calls",
+    "events",
+    "message_keys",
+    "messages",
+    "sessions",
+    "transcript",
+    "workers",
+]
 
 METADATA = MetaData()
 
@@ -67,6 +77,22 @@ attempts = Table(
     Column("step_execution_id", String(80), primary_key=True),
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("attempt", Text, nullable=False),
+)
+
+message_keys = Table(
+    "dexbridge_message_keys",
+    METADATA,
+    Column("session_id", _ID, primary_key=True),
+    Column("message_id", _ID, primary_key=True),
+    Column("digest", String(64), nullable=False),
+)
+
+workers = Table(
+    "dexbridge_workers",
+    METADATA,
+    Column("worker_id", String(80), primary_key=True),
+    Column("started_at", String(40), nullable=False),
+    Column("seen", Float, nullable=False),
 )
 
 Index("dexbridge_sessions_status", sessions.c.status)

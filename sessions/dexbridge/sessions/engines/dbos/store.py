@@ -4,24 +4,44 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
-from sqlalchemy import Connection, Engine, insert, select, update
+from sqlalchemy import Connection, Engine, delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from dexbridge.sessions.call import CallRecord
-from dexbridge.sessions.engines.dbos.database import reading, writing
-from dexbridge.sessions.engines.dbos.schema import METADATA, calls, events, messages, sessions, transcript
+from dexbridge.sessions.engines.dbos.database import reading, reading_at_once, writing
+from dexbridge.sessions.engines.dbos.schema import (
+    METADATA,
+    attempts,
+    calls,
+    events,
+    message_keys,
+    messages,
+    sessions,
+    transcript,
+)
 from dexbridge.sessions.errors import StepFenced, UnknownSession
 from dexbridge.sessions.event import SessionEvent
 from dexbridge.sessions.message import Message
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
 from dexbridge.sessions.state import SessionState, SessionStatus
-from dexbridge.sessions.transition import Change, Refusal, TranscriptEntry, Transition
+from dexbridge.sessions.transition import (
+    Change,
+    MessageKey,
+    Refusal,
+    Repeated,
+    Settle,
+    TranscriptEntry,
+    Transition,
+)
 
 __all__ = ["Committed", "SessionStore"]
+
+_PRUNED = "pruned"
 
 Enqueue = Callable[[Connection, SessionState], None]
 """Enqueues the leg that a commit opened, in the same transaction."""
@@ -81,20 +101,57 @@ class SessionStore:
             states = [SessionState.model_validate_json(text) for text in connection.execute(query).scalars()]
         return [(state.session_id, state.leg.number) for state in states if state.leg is not None]
 
-    def commit(self, session_id: str, change: Change) -> Committed | Refusal:
+    def commit(self, session_id: str, change: Change, once: MessageKey | None = None) -> Committed | Refusal | Repeated:
         """Applies a change to the newest state and commits what it returns."""
         with writing(self._engine) as connection:
             state, version = self._state(connection, session_id, lock=True)
+            if once is not None and (seen := self._seen(connection, session_id, once)) is not None:
+                return seen
             result = change(state)
             if isinstance(result, Refusal):
                 return result
-            written = self._write(connection, state, version, result)
-            opened = written.leg is not None and (state.leg is None or state.leg.number != written.leg.number)
-            if opened:
-                self._enqueue(connection, written)
-            return Committed(
-                Transition(written, result.messages, result.transcript, result.calls, result.events), opened
-            )
+            if once is not None:
+                connection.execute(
+                    insert(message_keys).values(session_id=session_id, message_id=once.message_id, digest=once.digest)
+                )
+            return self._committed(connection, state, version, result)
+
+    def settle(self, session_id: str, step_execution_id: str, settle: Settle) -> Committed | Refusal:
+        """Applies a change that needs the record of a call."""
+        query = select(calls.c.record).where(
+            calls.c.session_id == session_id, calls.c.step_execution_id == step_execution_id
+        )
+        with writing(self._engine) as connection:
+            state, version = self._state(connection, session_id, lock=True)
+            record = connection.execute(query).scalar_one_or_none()
+            if record is None:
+                return Refusal(f"no call was recorded for {step_execution_id}")
+            result = settle(state, CallRecord.model_validate_json(record))
+            return result if isinstance(result, Refusal) else self._committed(connection, state, version, result)
+
+    def prune(self, before: datetime) -> Sequence[tuple[str, int]]:
+        """Deletes idle and ended sessions last changed before; returns their IDs and how many legs each had."""
+        rest = (SessionStatus.IDLE.value, SessionStatus.ENDED.value)
+        old = select(sessions.c.session_id).where(
+            sessions.c.status.in_(rest), sessions.c.updated_at < before.isoformat()
+        )
+        with reading(self._engine) as connection:
+            candidates = list(connection.execute(old).scalars())
+        pruned: list[tuple[str, int]] = []
+        for session_id in candidates:
+            with writing(self._engine) as connection:
+                still = old.where(sessions.c.session_id == session_id).with_for_update()
+                if connection.execute(still).scalar_one_or_none() is None:
+                    continue
+                legs = self._state(connection, session_id)[0].legs
+                for table in (messages, transcript, events, calls, attempts, message_keys):
+                    connection.execute(delete(table).where(table.c.session_id == session_id))
+                # The row stays, so that the ID is never taken again.
+                connection.execute(
+                    update(sessions).where(sessions.c.session_id == session_id).values(status=_PRUNED, state="")
+                )
+                pruned.append((session_id, legs))
+        return pruned
 
     def transcript(self, session_id: str) -> Sequence[TranscriptEntry]:
         """The committed transcript, in order."""
@@ -108,7 +165,7 @@ class SessionStore:
 
     def snapshot(self, session_id: str) -> SessionSnapshot:
         """State, messages and calls as of one moment."""
-        with writing(self._engine) as connection:
+        with reading_at_once(self._engine) as connection:
             state, _ = self._state(connection, session_id)
             said = connection.execute(
                 select(messages.c.message).where(messages.c.session_id == session_id).order_by(messages.c.sequence)
@@ -125,7 +182,7 @@ class SessionStore:
 
     def list_sessions(self, limit: int, after: str | None) -> Sequence[SessionSummary]:
         """Sessions in the order of their IDs."""
-        query = select(sessions).order_by(sessions.c.session_id).limit(limit)
+        query = select(sessions).where(sessions.c.status != _PRUNED).order_by(sessions.c.session_id).limit(limit)
         if after is not None:
             query = query.where(sessions.c.session_id > after)
         with reading(self._engine) as connection:
@@ -153,10 +210,28 @@ class SessionStore:
                 self._state(connection, session_id)
             return found
 
+    def _seen(self, connection: Connection, session_id: str, once: MessageKey) -> Repeated | Refusal | None:
+        query = select(message_keys.c.digest).where(
+            message_keys.c.session_id == session_id, message_keys.c.message_id == once.message_id
+        )
+        digest = connection.execute(query).scalar_one_or_none()
+        if digest is None:
+            return None
+        return Repeated() if digest == once.digest else Refusal("another message was accepted under that message_id")
+
+    def _committed(self, connection: Connection, state: SessionState, version: int, result: Transition) -> Committed:
+        written = self._write(connection, state, version, result)
+        opened = written.leg is not None and (state.leg is None or state.leg.number != written.leg.number)
+        if opened:
+            self._enqueue(connection, written)
+        return Committed(replace(result, state=written), opened)
+
     def _state(self, connection: Connection, session_id: str, *, lock: bool = False) -> tuple[SessionState, int]:
-        query = select(sessions.c.state, sessions.c.version).where(sessions.c.session_id == session_id)
+        query = select(sessions.c.state, sessions.c.version, sessions.c.status).where(
+            sessions.c.session_id == session_id
+        )
         row = connection.execute(query.with_for_update() if lock else query).one_or_none()
-        if row is None:
+        if row is None or row.status == _PRUNED:
             raise UnknownSession(session_id)
         return SessionState.model_validate_json(row.state), row.version
 

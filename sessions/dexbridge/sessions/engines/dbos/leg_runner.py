@@ -1,0 +1,246 @@
+"""Runs the Steps of legs in this Worker: claimed, fenced, tracked, and ended when the Worker closes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import uuid
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, TypeVar
+
+from sqlalchemy import Engine
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+
+from dexbridge.sessions.call import CallRecord
+from dexbridge.sessions.engines.dbos.attempts import SqlAttemptLedger
+from dexbridge.sessions.engines.dbos.commits import Commits
+from dexbridge.sessions.engines.dbos.store import Committed
+from dexbridge.sessions.errors import DatabaseUnavailable, StepFenced
+from dexbridge.sessions.flow import AgentSessionFlow
+from dexbridge.sessions.persisted import now
+from dexbridge.sessions.state import SessionState, SessionStatus
+from dexbridge.sessions.step import StepType
+from dexbridge.sessions.steps import STEPS, StepContext, broken_step
+from dexbridge.sessions.steps.attempt import outcome_from_json
+from dexbridge.sessions.transition import Change, Refusal, Transition
+from dexbridge.sessions.withdrawal import settled_event
+from dexbridge.toolsource import OutcomeKind
+
+__all__ = ["LocalLegRunner"]
+
+logger = logging.getLogger(__name__)
+
+_CLOSE_GRACE_SECONDS = 35.0
+_SETTLE_SECONDS = 10.0
+_CANCEL_POLLING_SECONDS = 1.0
+_TOOL_STEPS = (StepType.CALL_TOOL, StepType.CALL_SINGLE_ATTEMPT_TOOL)
+
+T = TypeVar("T")
+
+
+class LocalLegRunner:
+    """The `LegRunner` of a Worker.
+
+    Args:
+        flows: By flow type.
+        database: Where attempts are recorded.
+        commits: Where sessions are.
+        loop: The loop the engine was opened in, where the application's own resources live.
+        say: Takes text a session's model is writing.
+    """
+
+    def __init__(
+        self,
+        flows: Mapping[str, AgentSessionFlow],
+        database: Engine,
+        commits: Commits,
+        loop: asyncio.AbstractEventLoop,
+        say: Callable[[str, str], None],
+    ) -> None:
+        self._flows = flows
+        self._database = database
+        self._commits = commits
+        self._loop = loop
+        self._say = say
+        self._steps: dict[asyncio.Task[Any], StepType] = {}
+        self._underway: set[asyncio.Future[None]] = set()
+        self._closing = False
+
+    async def claim(self, session_id: str, leg: int, workflow_id: str) -> int | None:
+        """See `LegRunner`."""
+        return await self._at_home(self._claim(session_id, leg, workflow_id))
+
+    async def run_step(self, session_id: str, leg: int, epoch: int, step_execution_id: str) -> str | None:
+        """See `LegRunner`."""
+        return await self._at_home(self._run_step(session_id, leg, epoch, step_execution_id))
+
+    async def stop(self, also: set[asyncio.Future[None]]) -> None:
+        """Ends segments at once, since they leave nothing; a dispatched tool call may end and be recorded."""
+        self._closing = True
+        calling = [task for task, step in self._steps.items() if step in _TOOL_STEPS]
+        for task in list(self._steps):
+            if task not in calling:
+                task.cancel()
+        if calling:
+            await asyncio.wait(calling, timeout=_CLOSE_GRACE_SECONDS)
+        for task in list(self._steps):
+            task.cancel()
+        # Commits under way and DBOS's own records of them end before the database is closed.
+        if ending := {*self._underway, *also}:
+            await asyncio.wait(ending, timeout=_SETTLE_SECONDS)
+
+    async def _claim(self, session_id: str, leg: int, workflow_id: str) -> int | None:
+        self._stop_if_closing()
+
+        def change(state: SessionState) -> Transition | Refusal:
+            if state.flow_type not in self._flows:
+                return Refusal("this process does not serve the session's flow")
+            if state.leg is None or state.leg.number != leg or state.leg.claimed_by not in (None, workflow_id):
+                return Refusal("the leg is another run's, or over")
+            claimed = state.leg.model_copy(update={"claimed_by": workflow_id, "epoch": state.leg.epoch + 1})
+            return Transition(state.model_copy(update={"leg": claimed}))
+
+        result = await self._commits.commit(session_id, change)
+        if not isinstance(result, Committed):
+            return None
+        assert result.transition.state.leg is not None
+        return result.transition.state.leg.epoch
+
+    async def _run_step(self, session_id: str, leg: int, epoch: int, step_execution_id: str) -> str | None:
+        self._stop_if_closing()
+        state = await self._commits.load(session_id)
+        if not _is_ours(state, leg, epoch) or state.due is None:
+            return None
+        if state.due.id != step_execution_id:
+            # Committed by an earlier run of this DBOS step, which was lost before DBOS had its record.
+            return state.due.id
+        context = self._context(state, leg, epoch)
+
+        def fenced(change: Change) -> Change:
+            def checked(newest: SessionState) -> Transition | Refusal:
+                if not _is_ours(newest, leg, epoch) or newest.due != state.due:
+                    raise StepFenced(f"{step_execution_id} of {session_id!r} was taken over; its result is dropped.")
+                return change(newest)
+
+            return checked
+
+        try:
+            try:
+                change = await self._tracked(context.step.type, STEPS[context.step.type](context))
+                result = await self._commit_patiently(session_id, fenced(change))
+            except (StepFenced, DatabaseUnavailable):
+                # Taken over, or to be run again by DBOS.
+                raise
+            except Exception as error:  # noqa: BLE001 - anything else would leave the session stuck in its leg
+                result = await self._commits.commit(session_id, fenced(await broken_step(context, error)))
+        except StepFenced as taken:
+            logger.warning("%s", taken)
+            await self._settle_late(context)
+            return None
+        assert isinstance(result, Committed)
+        after = result.transition.state
+        return after.due.id if after.due is not None and _is_ours(after, leg, epoch) else None
+
+    def _context(self, state: SessionState, leg: int, epoch: int) -> StepContext:
+        session_id = state.session_id
+        assert state.due is not None
+        return StepContext(
+            flow=self._flows[state.flow_type],
+            state=state,
+            step=state.due,
+            ledger=SqlAttemptLedger(
+                self._database,
+                session_id,
+                str(uuid.uuid4()),
+                lambda newest: _is_ours(newest, leg, epoch) and newest.due == state.due,
+            ),
+            load_transcript=lambda: self._commits.transcript(session_id),
+            say=lambda text: self._say(session_id, text),
+            cancelled=lambda: self._cancelled(session_id),
+            started_at=now(),
+        )
+
+    async def _cancelled(self, session_id: str) -> None:
+        """Returns when the turn is being cancelled; another process's wish is seen at the next look."""
+        while not (await self._commits.load(session_id)).cancelling:
+            await self._commits.wait(lambda: self._commits.is_cancelling(session_id), _CANCEL_POLLING_SECONDS)
+
+    async def _settle_late(self, context: StepContext) -> None:
+        """The run that took over had to leave the outcome unknown; what this run knows settles the record."""
+        if context.step.type not in _TOOL_STEPS:
+            return
+        last = await context.ledger.last(context.step.id)
+        if last is None or last.outcome is None:
+            return
+        outcome = outcome_from_json(last.outcome)
+
+        def settle(state: SessionState, record: CallRecord) -> Transition | Refusal:
+            unknown = OutcomeKind.OUTCOME_UNKNOWN
+            if record.outcome is not unknown or outcome.kind is unknown:
+                return Refusal("there is nothing to settle")
+            settled = record.model_copy(
+                update={
+                    "outcome": outcome.kind,
+                    "receipt": None if outcome.receipt is None else dict(outcome.receipt),
+                    "settled_by": "provider",
+                    "settled_at": now(),
+                }
+            )
+            return Transition(state, calls=(settled,), events=(settled_event(settled),))
+
+        await self._commits.settle(context.state.session_id, context.step.id, settle)
+
+    def _stop_if_closing(self) -> None:
+        if self._closing:
+            # DBOS leaves a cancelled workflow pending, so the next start goes on from here.
+            raise asyncio.CancelledError
+
+    async def _commit_patiently(self, session_id: str, change: Change) -> Any:
+        """Commits a Step's change; a database that is away for a moment must not cost another run of the Step."""
+        async for attempt in AsyncRetrying(
+            retry=retry_if_exception_type(DatabaseUnavailable),
+            stop=stop_after_attempt(5),
+            wait=wait_exponential(multiplier=0.5, max=5),
+            reraise=True,
+        ):
+            with attempt:
+                return await self._commits.commit(session_id, change)
+        raise AssertionError("the loop above returns or raises")
+
+    async def _tracked(self, step: StepType, work: Awaitable[T]) -> T:
+        task = asyncio.ensure_future(work)
+        self._steps[task] = step
+        try:
+            return await task
+        except asyncio.CancelledError:
+            this = asyncio.current_task()
+            if self._closing or (this is not None and this.cancelling()):
+                raise
+            raise RuntimeError(f"{step.value} was cancelled from inside") from None
+        finally:
+            self._steps.pop(task, None)
+
+    async def _at_home(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs work in the engine's loop. Workflows run in others: in `LegLoop`, or in DBOS's own."""
+        counted = self._counted(work)
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(counted, self._loop))
+
+    async def _counted(self, work: Coroutine[Any, Any, T]) -> T:
+        done = self._loop.create_future()
+        self._underway.add(done)
+        try:
+            return await work
+        finally:
+            self._underway.discard(done)
+            with contextlib.suppress(asyncio.InvalidStateError):
+                done.set_result(None)
+
+
+def _is_ours(state: SessionState, leg: int, epoch: int) -> bool:
+    return (
+        state.status is SessionStatus.RUNNING
+        and state.leg is not None
+        and state.leg.number == leg
+        and state.leg.epoch == epoch
+    )

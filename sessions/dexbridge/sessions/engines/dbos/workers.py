@@ -1,0 +1,59 @@
+"""Which Workers live: each writes a row now and then, by the database's clock."""
+
+from __future__ import annotations
+
+from sqlalchemy import ColumnElement, Engine, Float, delete, literal_column, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from dexbridge.sessions.engines.dbos.database import reading, writing
+from dexbridge.sessions.engines.dbos.schema import workers
+from dexbridge.sessions.persisted import now
+
+__all__ = ["BEAT_SECONDS", "LOST_AFTER_SECONDS", "WorkerRegister"]
+
+BEAT_SECONDS = 2.0
+"""How often a Worker says that it lives."""
+
+LOST_AFTER_SECONDS = 8.0
+"""Silence after which a Worker's legs are taken over."""
+
+_FORGET_AFTER_SECONDS = 86_400.0
+
+
+class WorkerRegister:
+    """The living Workers of a database. Methods block; call them in a thread.
+
+    Args:
+        engine: The database.
+        worker_id: This Worker.
+    """
+
+    def __init__(self, engine: Engine, worker_id: str) -> None:
+        self._engine = engine
+        self._worker_id = worker_id
+        postgres = engine.dialect.name == "postgresql"
+        self._insert = postgresql.insert if postgres else sqlite.insert
+        # The database's clock, in seconds: Workers on several machines are compared by one clock.
+        self._clock: ColumnElement[float] = literal_column(
+            "extract(epoch from clock_timestamp())" if postgres else "((julianday('now') - 2440587.5) * 86400.0)", Float
+        )
+
+    def beat(self) -> None:
+        """Says that this Worker lives."""
+        row = self._insert(workers).values(worker_id=self._worker_id, started_at=now().isoformat(), seen=self._clock)
+        with writing(self._engine) as connection:
+            connection.execute(
+                row.on_conflict_do_update(index_elements=[workers.c.worker_id], set_={"seen": self._clock})
+            )
+
+    def leave(self) -> None:
+        """Says that this Worker is gone, and forgets those that went long ago without a word."""
+        with writing(self._engine) as connection:
+            connection.execute(delete(workers).where(workers.c.worker_id == self._worker_id))
+            connection.execute(delete(workers).where(workers.c.seen < self._clock - _FORGET_AFTER_SECONDS))
+
+    def living(self) -> frozenset[str]:
+        """The Workers that were seen lately, this one included."""
+        query = select(workers.c.worker_id).where(workers.c.seen >= self._clock - LOST_AFTER_SECONDS)
+        with reading(self._engine) as connection:
+            return frozenset({*connection.execute(query).scalars(), self._worker_id})
