@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 from typing import Any
 
@@ -141,7 +142,7 @@ async def test_all_faults_of_a_body_are_named_at_once(http: aiohttp.ClientSessio
 async def test_what_is_no_such_json_is_refused(
     http: aiohttp.ClientSession, content_type: str, body: bytes, status: int
 ) -> None:
-    async with http.post(f"{ROUTES}/sessions", data=body, headers={"Content-Type": content_type}) as answer:
+    async with http.post(f"{ROUTES}/sessions", data=io.BytesIO(body), headers={"Content-Type": content_type}) as answer:
         assert answer.status == status
         said = await answer.json()
     assert status == 200 or said["faults"]

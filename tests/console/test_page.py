@@ -1,0 +1,259 @@
+"""The operators' page in a real Chromium."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page
+
+from tests.console.browser import chromium, needs_chromium, person
+from tests.console.conftest import Server, scripted_server
+
+pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="module")]
+
+HOSTILE = (
+    "<img src=x onerror=alert(1)><script>alert(2)</script>"
+    "<a href='javascript:alert(3)'>x</a>{{7*7}}</textarea><svg onload=alert(4)>"
+)
+
+
+def call(tool: str, order_id: str) -> str:
+    return f"call {tool} {json.dumps({'order_id': order_id})}"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncGenerator[Browser]:
+    async with chromium() as opened:
+        yield opened
+
+
+async def steps(page: Page) -> list[str]:
+    return await page.locator("#steps .title").all_inner_texts()
+
+
+async def test_a_message_is_sent_and_answered_without_a_reload(browser: Browser, server: Server) -> None:
+    async with person(browser, server.url) as ada:
+        await ada.log_in()
+        await ada.start("hello")
+        await ada.hears("you said hello")
+        await ada.page.get_by_label("Message").fill("again")
+        await ada.page.get_by_role("button", name="Send").click()
+        await ada.hears("you said again")
+        assert await steps(ada.page) == ["Model · answers", "Model · answers"]
+
+
+async def test_a_call_is_approved_after_its_arguments_are_seen(browser: Browser, server: Server) -> None:
+    async with person(browser, server.url) as ada:
+        await ada.log_in("Ada Ünal")
+        await ada.start(call("cancel_order", "1002"))
+        card = ada.page.locator(".ask")
+        await card.wait_for()
+        shown = await card.inner_text()
+        assert "cancel_order" in shown
+        assert "none, a function of the application" in shown
+        assert "order_id" in shown
+        assert "1002" in shown
+        assert (await ada.page.title()).startswith("(")
+        await ada.page.get_by_role("button", name="Approve").click()
+        await ada.hears("done with 1002")
+        assert await card.count() == 0
+        assert await steps(ada.page) == [
+            "Model · asks for cancel_order",
+            "Approval of cancel_order",
+            "cancel_order: order_id 1002",
+            "Back to the model with the result",
+            "Model · answers",
+        ]
+        assert "approved by Ada Ünal" in await ada.page.locator("#steps").inner_text()
+
+
+async def test_a_call_is_rejected_with_a_reason_from_the_inbox(browser: Browser, server: Server) -> None:
+    async with person(browser, server.url) as ada, person(browser, server.url) as grace:
+        await ada.log_in()
+        await ada.start(call("cancel_order", "2077"))
+        await ada.page.locator(".ask").wait_for()
+        await grace.log_in("Grace")
+        await grace.page.get_by_role("link", name="Inbox").click()
+        wanting = grace.page.locator("article.wanting", has_text="2077")
+        await wanting.get_by_label("Reason, for the agent").fill("The customer called\nand keeps it.")
+        await wanting.get_by_role("button", name="Reject").click()
+        await grace.page.wait_for_url("**/inbox")
+        await wanting.wait_for(state="detached")
+        # Ada's page moved by itself.
+        await ada.hears("The customer called\nand keeps it.")
+        assert "rejected" in await ada.page.locator("#steps").inner_text()
+
+
+async def test_an_unknown_outcome_is_loud_until_a_person_settles_it(browser: Browser, server: Server) -> None:
+    async with person(browser, server.url) as ada:
+        await ada.log_in()
+        for button, outcome in (("It was sent", "succeeded"), ("It was not sent", "failed")):
+            await ada.start(call("refund_order", "3003"))
+            await ada.page.get_by_role("button", name="Approve").click()
+            alarm = ada.page.locator(".alarm")
+            await alarm.wait_for()
+            assert "outcome unknown" in (await alarm.inner_text()).lower()
+            await alarm.get_by_label("How you know").fill("Seen in the shop's books.")
+            await alarm.get_by_role("button", name=button, exact=True).click()
+            await alarm.wait_for(state="detached")
+            line = ada.page.locator("#steps .step", has_text="refund_order: order_id 3003")
+            text = await line.inner_text()
+            assert f"{outcome}, settled by a person" in text
+            assert "Seen in the shop's books." in text
+            address = ada.page.url
+            await ada.page.goto(f"{ada.url}/inbox")
+            assert await ada.page.locator(".alarm").count() == 0
+            await ada.page.goto(address)
+
+
+async def test_the_badge_counts_what_waits_and_moves_by_itself(browser: Browser, server: Server) -> None:
+    async with person(browser, server.url) as ada, person(browser, server.url) as grace:
+        await ada.log_in()
+        await grace.log_in()
+        before = int(await grace.page.locator("#badge").inner_text())
+        await ada.start(call("cancel_order", "4004"))
+        await grace.page.locator("#badge", has_text=str(before + 1)).wait_for()
+        await ada.page.get_by_role("button", name="Approve").click()
+        await grace.page.locator("#badge", has_text=str(before)).wait_for()
+
+
+async def test_two_decisions_at_once_are_one(browser: Browser, server: Server) -> None:
+    async with person(browser, server.url) as ada, person(browser, server.url) as grace:
+        await ada.log_in()
+        await ada.start(call("cancel_order", "5005"))
+        await ada.page.locator(".ask").wait_for()
+        await grace.log_in()
+        await grace.page.route("**/live**", lambda route: route.abort())
+        await grace.page.goto(ada.page.url)
+        await ada.page.get_by_role("button", name="Approve").click()
+        await ada.hears("done with 5005")
+        await grace.page.get_by_role("button", name="Reject").click()
+        await grace.page.get_by_text("That call does not wait any more").wait_for()
+        grace.errors.clear()
+
+
+async def test_hostile_text_stays_text(browser: Browser, server: Server) -> None:
+    async with person(browser, server.url) as ada:
+        await ada.log_in("<script>alert(9)</script>")
+        await ada.start(HOSTILE)
+        await ada.hears(HOSTILE)
+        await ada.page.get_by_label("Message").fill(call("cancel_order", f"{HOSTILE}\u202e\u200b\x1b[31m"))
+        await ada.page.get_by_role("button", name="Send").click()
+        card = ada.page.locator(".ask")
+        await card.wait_for()
+        assert await card.locator("mark.unseen").all_inner_texts() == ["U+202E", "U+200B", "U+001B"]
+        assert HOSTILE in await card.locator("pre").inner_text()
+        await ada.page.get_by_role("button", name="Approve").click()
+        await ada.hears("done with")
+        await ada.page.goto(ada.url)
+        await ada.page.goto(f"{ada.url}/inbox")
+        await ada.page.goto(f"{ada.url}/session?id={'<script>alert(5)</script>'}&note=<script>alert(6)</script>")
+        assert await ada.page.locator("main img, main script, main svg").count() == 0
+
+
+async def test_inline_script_would_not_run_even_if_it_got_in(browser: Browser, server: Server) -> None:
+    async with person(browser, server.url) as ada:
+        await ada.log_in()
+        ran = await ada.page.evaluate(
+            """() => {
+                const script = document.createElement("script");
+                script.textContent = "window.ran = true";
+                document.body.append(script);
+                const picture = document.createElement("img");
+                picture.setAttribute("onerror", "window.ran = true");
+                picture.src = "/static/none.png";
+                document.body.append(picture);
+                return new Promise(done => setTimeout(() => done(window.ran === true), 300));
+            }"""
+        )
+        assert ran is False
+
+
+async def test_what_a_person_writes_survives_what_happens_meanwhile(browser: Browser, server: Server) -> None:
+    async with person(browser, server.url) as ada, person(browser, server.url) as grace:
+        await ada.log_in()
+        await ada.start("hello")
+        await ada.hears("you said hello")
+        box = ada.page.get_by_label("Message")
+        await box.press_sequentially("half a sen")
+        await grace.log_in()
+        await grace.page.goto(ada.page.url)
+        await grace.page.get_by_label("Message").fill(call("cancel_order", "6006"))
+        await grace.page.get_by_role("button", name="Send").click()
+        await ada.page.locator(".ask").wait_for()
+        await ada.page.keyboard.type("tence")
+        assert await box.input_value() == "half a sentence"
+
+
+async def test_everything_is_done_with_the_keyboard(browser: Browser, server: Server) -> None:
+    async with person(browser, server.url) as ada:
+        keyboard = ada.page.keyboard
+
+        async def tab_to(name: str) -> None:
+            for _ in range(40):
+                await keyboard.press("Tab")
+                focused = await ada.page.evaluate("document.activeElement.innerText || document.activeElement.id")
+                if name in focused:
+                    return
+            raise AssertionError(f"{name} cannot be reached")
+
+        await ada.page.goto(ada.url)
+        await keyboard.type("operator-key-of-the-tests")
+        await keyboard.press("Enter")
+        await ada.page.wait_for_url(f"{ada.url}/")
+        await tab_to("Skip")
+        await keyboard.press("Enter")
+        await tab_to("text")
+        await keyboard.type(call("cancel_order", "7007"))
+        await tab_to("Start")
+        await keyboard.press("Enter")
+        await ada.page.locator(".ask").wait_for()
+        await tab_to("Approve")
+        outline = await ada.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline == "solid"
+        await keyboard.press("Space")
+        await ada.hears("done with 7007")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+async def test_it_fits_a_phone(browser: Browser, server: Server, dark: bool) -> None:
+    async with person(browser, server.url, width=400, dark=dark) as ada:
+        await ada.page.goto(ada.url)
+        assert await ada.fits()
+        await ada.log_in()
+        assert await ada.fits()
+        await ada.start(call("refund_order", "8008" + "x" * 300))
+        await ada.page.locator(".ask").wait_for()
+        assert await ada.fits()
+        button = await ada.page.get_by_role("button", name="Approve").bounding_box()
+        assert button is not None
+        assert button["height"] >= 44
+        await ada.page.get_by_role("button", name="Approve").click()
+        await ada.page.locator(".alarm").wait_for()
+        assert await ada.fits()
+        await ada.page.goto(f"{ada.url}/inbox")
+        assert await ada.fits()
+
+
+async def test_it_comes_back_after_the_server_was_away(browser: Browser, tmp_path: Path) -> None:
+    server = scripted_server(tmp_path)
+    server.start()
+    try:
+        async with person(browser, server.url) as ada:
+            await ada.log_in()
+            await ada.start(call("cancel_order", "9009"))
+            await ada.page.locator(".ask").wait_for()
+            await ada.page.locator("#light", has_text="live").wait_for()
+            assert server.stop() == 0
+            await ada.page.locator("#light", has_text="waiting").wait_for()
+            server.start()
+            await ada.page.locator("#light", has_text="live").wait_for()
+            await ada.page.get_by_role("button", name="Approve").click()
+            await ada.hears("done with 9009")
+            assert len(await steps(ada.page)) == 5
+    finally:
+        server.stop()
