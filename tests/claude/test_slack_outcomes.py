@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from dexbridge.claude.testing import Reply, Text, ToolResult
-from dexbridge.connectors import slack
 from dexbridge.connectors.testing.slack_faults import (
     AnswerLate,
     DropAfterPost,
@@ -22,8 +21,9 @@ from dexbridge.connectors.testing.slack_faults import (
     rate_limited,
 )
 from dexbridge.sessions import CallRecord, EventKind
-from dexbridge.toolsource import ConnectorTool, OutcomeKind
-from tests.fakes.claude_stage import SLACK_REPLY_STEPS, Stage, answer_of, slack_reply, slack_tools
+from dexbridge.toolsource import OutcomeKind
+from tests.fakes.claude_stage import SLACK_REPLY_STEPS, Stage, answer_of, slack_reply
+from tests.fakes.claude_worker import quick_tools
 
 OpenStage = Callable[..., Awaitable[Stage]]
 SHORT: dict[str, Any] = {
@@ -71,19 +71,6 @@ async def test_s03_a_posted_reply_that_cannot_be_looked_up_is_unknown_loudly(ope
     assert "not known whether" in result.text
     assert "Do not repeat it" in result.text
     assert EventKind.OUTCOME_UNKNOWN in [event.kind for event in await stage.events()]
-
-
-class QuickTool(ConnectorTool):
-    """The Slack tool with a request time-out as short as its connection's: after it nothing can be under way."""
-
-    @property
-    def timeout(self) -> timedelta:
-        return timedelta(seconds=0.7)
-
-
-def quick_tools(connection: slack.Connection) -> list[ConnectorTool]:
-    tool = slack_tools(connection)[0]
-    return [QuickTool(tool.name, tool.bound, tool.approval, tool.input_schema)]
 
 
 async def test_s04_a_reply_that_was_not_posted_is_not_sent_again_and_said_so(open_stage: OpenStage) -> None:

@@ -188,6 +188,7 @@ def segment_options(
             "CLAUDE_CONFIG_DIR": str(configuration),
             # Where it leaves files behind; they go with the segment's folder.
             "CLAUDE_CODE_TMPDIR": str(configuration.parent),
+            "XDG_CACHE_HOME": options.env.get("XDG_CACHE_HOME") or str(configuration.parent / "cache"),
             # A segment ends with its process: a subagent in the background would be lost with it, and its end would
             # make the CLI go on after a deferral.
             "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
