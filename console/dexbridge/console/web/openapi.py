@@ -21,6 +21,7 @@ from dexbridge.console.web.bodies import (
     SteerBody,
 )
 from dexbridge.console.web.tokens import TOKEN_HEADER
+from dexbridge.sessions import EventKind
 
 __all__ = ["openapi_document"]
 
@@ -56,9 +57,19 @@ _SESSION_ID: Final[Mapping[str, Any]] = {
 }
 _SEQUENCE: Final[Mapping[str, Any]] = {"type": "integer", "minimum": 0, "maximum": LARGEST_SEQUENCE}
 
+_EVENT_FIELDS: Final[Mapping[str, Any]] = {
+    "id": {"type": "string", "description": "The event's sequence."},
+    "event": {"type": "string", "enum": [kind.value for kind in EventKind]},
+    "data": {"type": "string", "description": "The event as JSON: sequence, at, kind, data."},
+}
 
-def openapi_document() -> dict[str, Any]:
-    """The document; its paths are relative to where the routes are mounted."""
+
+def openapi_document(mounted_at: str = "") -> dict[str, Any]:
+    """The document.
+
+    Args:
+        mounted_at: The path the routes are mounted at, such as `/support`.
+    """
     _, definitions = models_json_schema(
         [(model, "validation") for model in _MODELS], ref_template="#/components/schemas/{model}"
     )
@@ -69,8 +80,7 @@ def openapi_document() -> dict[str, Any]:
             "version": "1",
             "description": "Start a session, talk to it, decide about the call that waits, read it.",
         },
-        # Relative to the document's own address, so it holds wherever the routes are mounted.
-        "servers": [{"url": "."}],
+        "servers": [{"url": mounted_at or "/"}],
         "paths": {
             "/sessions": {
                 "post": _post(
@@ -162,7 +172,8 @@ def _events() -> dict[str, Any]:
         "responses": {
             "200": {
                 "description": "The stream.",
-                "content": {"text/event-stream": {"schema": {"type": "string"}}},
+                # One event; its data is the event's JSON as text.
+                "content": {"text/event-stream": {"schema": {"type": "object", "properties": _EVENT_FIELDS}}},
             },
             **_refusals(*_OF_EVERY_ROUTE, *_OF_A_SESSION),
         },

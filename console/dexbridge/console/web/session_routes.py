@@ -165,8 +165,8 @@ async def _accepted(asked: Awaitable[bool]) -> Response:
     return JSONResponse(AcceptedAnswer(accepted=await asked).model_dump())
 
 
-async def _document(_request: Request) -> Response:
-    return JSONResponse(openapi_document())
+async def _document(request: Request) -> Response:
+    return JSONResponse(openapi_document(str(request.scope.get("root_path", ""))))
 
 
 def _refused(_request: Request, error: Exception) -> Response:

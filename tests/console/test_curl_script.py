@@ -1,0 +1,78 @@
+"""The script of the documentation, run by bash against the example's server process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.console.conftest import ROOT, Server, environment
+
+DOCUMENT = ROOT / "docs" / "http-routes.md"
+
+pytestmark = pytest.mark.skipif(
+    not all(shutil.which(name) for name in ("bash", "curl", "jq")),
+    reason="bash, curl or jq is not installed: make services installs them",
+)
+
+
+def script_of_the_document(url: str) -> str:
+    """The first bash block, with the address of the test's server."""
+    found = re.search(r"```bash\n(base=.*?)```", DOCUMENT.read_text(), re.DOTALL)
+    assert found is not None, f"{DOCUMENT} shows no script"
+    assert "base=http://127.0.0.1:8081/" in found[1]
+    return found[1].replace("http://127.0.0.1:8081", url)
+
+
+def example_server(folder: Path, **more: str) -> Server:
+    return Server(
+        [sys.executable, "-m", "examples.order_support"],
+        folder,
+        {"PORT": "PORT", "DEX_ENGINE_URL": f"sqlite:///{folder / 'sessions.db'}", **more},
+    )
+
+
+async def test_the_script_cancels_an_order_after_its_approval(tmp_path: Path) -> None:
+    server = example_server(tmp_path, OFFLINE="1")
+    server.start()
+    try:
+        read = 'for _ in $(seq 60); do s=$(curl -s "$base/snapshot?session_id=$id" -H "X-Agent-Session-Token: $token")'
+        script = f"{script_of_the_document(server.url)}\n{read}\n"
+        script += '[ "$(echo "$s" | jq -r .snapshot.status)" = idle ] && break; sleep 0.5; done; echo; echo "$s"'
+        process = await asyncio.create_subprocess_exec(
+            "bash", "-c", script, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environment()
+        )
+        async with asyncio.timeout(60):
+            output, errors = await process.communicate()
+        assert process.returncode == 0, errors.decode()
+        accepted, snapshot = output.decode().split("\n", 1)
+        assert accepted == '{"accepted":true}{"accepted":true}'
+        session = json.loads(snapshot)["snapshot"]
+        assert "Order 1002 is cancelled." in session["messages"][-1]["text"]
+        assert [(call["tool"], call["outcome"], call["attempts"]) for call in session["calls"]] == [
+            ("cancel_order", "succeeded", 1)
+        ]
+    finally:
+        assert server.stop() == 0
+
+
+def test_without_a_key_the_agent_is_not_registered_and_it_says_so(tmp_path: Path) -> None:
+    server = example_server(tmp_path)
+    server.start()
+    try:
+        assert "The Claude agent is not registered: ANTHROPIC_API_KEY is not set." in server.log
+        request = urllib.request.Request(
+            f"{server.url}/products/agent-harnesses/claude-agent-sdk/sessions", data=b"{}", method="POST"
+        )
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request, timeout=10)
+        assert refused.value.code == 404
+        refused.value.close()
+    finally:
+        assert server.stop() == 0
