@@ -96,5 +96,5 @@ def test_two_packages_cannot_claim_one_id(site: Path) -> None:
     install(site, "weather_f", "weather = weather_f:DEFINITION")
     install(site, "weather_g", "weather = weather_g:DEFINITION")
     assert "weather" not in installed_connectors()
-    with pytest.raises(InvalidConnector, match="weather_[fg].*weather_[fg].*claim the same Connector ID"):
+    with pytest.raises(InvalidConnector, match=r"weather_[fg].*weather_[fg].*claim the same Connector ID"):
         connector("weather")

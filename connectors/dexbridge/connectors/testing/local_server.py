@@ -75,7 +75,8 @@ class LocalServer(ABC):
         tokens: the credentials it accepts, by the names a connection gives them; change one to rotate it.
         port: 0 takes a free one.
 
-    `requests` lists what arrived. From another process, `/_admin/requests` and `/_admin/faults` show and steer it.
+    `requests` lists what arrived, `answered` what carrying it out gave, before any fault. From another process,
+    `/_admin/requests` and `/_admin/faults` show and steer it.
     """
 
     fault_kinds: ClassVar[tuple[type[Fault], ...]] = FAULT_KINDS
@@ -84,6 +85,7 @@ class LocalServer(ABC):
     def __init__(self, tokens: Mapping[str, str], *, port: int = 0) -> None:
         self.tokens: dict[str, str] = dict(tokens)
         self.requests: list[ReceivedRequest] = []
+        self.answered: list[Answered] = []
         self._faults: dict[str, deque[Fault]] = {}
         self._always: Fault | None = None
         self._port = port
@@ -209,6 +211,7 @@ class LocalServer(ABC):
 
     def _carry_out(self, received: ReceivedRequest) -> Answered:
         answered = self.carry_out(received)
+        self.answered.append(answered)
         self._changed.set()
         return answered
 

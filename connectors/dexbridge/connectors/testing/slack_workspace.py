@@ -59,11 +59,12 @@ class Workspace:
         user: str = "U0BOT00001",
         metadata: Mapping[str, Any] | None = None,
         request: Mapping[str, Any] | None = None,
+        ts: str | None = None,
     ) -> Post:
-        """Adds a message with a timestamp of its own."""
+        """Adds a message, with a timestamp of its own unless one is given."""
         microsecond = max(self._last_microsecond + 1, time.time_ns() // 1_000)
         self._last_microsecond = microsecond
-        ts = f"{microsecond // 1_000_000}.{microsecond % 1_000_000:06d}"
+        ts = ts or f"{microsecond // 1_000_000}.{microsecond % 1_000_000:06d}"
         post = Post(channel, ts, text, thread_ts, user, metadata, dict(request or {}))
         self.posts.append(post)
         if thread_ts is None:
