@@ -38,7 +38,7 @@ async def test_c17_a_busy_api_is_asked_again_with_the_whole_segment(open_stage: 
     assert stage.model.requests[2].tool_uses == {}
 
     # The same while a recorded result is handed over: it is given again, the call is not made again.
-    stage.model.script(ApiError(529), ApiError(529), Reply(Text("Posted.")))
+    stage.model.script(ApiError(529), Reply(Text("Posted.")))
     events = await stage.decide(approve=True)
 
     assert answer_of(events) == "Posted."

@@ -120,6 +120,7 @@ async def test_c19_options_that_would_let_a_call_run_fail_the_attempt(
     [
         ({"env": {"CLAUDE_CODE_SIMPLE": "1"}}, {}, "CLAUDE_CODE_SIMPLE is set in env"),
         ({}, {"CLAUDE_CODE_SIMPLE": "true"}, "CLAUDE_CODE_SIMPLE is set in the Worker's environment"),
+        ({"settings": '{"env": {"CLAUDE_CODE_SIMPLE": "1"}}'}, {}, "CLAUDE_CODE_SIMPLE is set in settings"),
         ({"extra_args": {"bare": None}}, {}, "extra_args has 'bare'"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 from claude_agent_sdk import ClaudeAgentOptions
 
 from dexbridge.claude.options import check_options
+from dexbridge.claude.versions import TESTED_CLI, TESTED_SDK, warn_if_untested
 from dexbridge.sessions import SegmentFailed
 from dexbridge.toolsource import OfferedTools
 from tests.fakes.claude_stage import API_KEY, LIST, LOOK_UP, POST, Stage
@@ -107,3 +108,12 @@ def test_all_faults_are_named_at_once(tools: OfferedTools) -> None:
     )
     assert len(lines) == 9
     assert all(line.startswith("- ") for line in lines)
+
+
+def test_an_untested_version_is_warned_of_once_with_both_names(caplog: pytest.LogCaptureFixture) -> None:
+    for version in (TESTED_CLI, "1.2.3-other", "1.2.3-other"):
+        warn_if_untested({"claude_code_version": version})
+
+    other, *rest = [record for record in caplog.records if "1.2.3-other" in record.getMessage()]
+    assert rest == []
+    assert f"claude-agent-sdk {TESTED_SDK} and Claude Code {TESTED_CLI}" in other.getMessage()

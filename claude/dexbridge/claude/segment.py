@@ -25,6 +25,7 @@ from dexbridge.claude.failures import check_init, check_result, check_retry
 from dexbridge.claude.handler_lock import HandlerLock
 from dexbridge.claude.hook_lock import HookLock
 from dexbridge.claude.results import well_formed
+from dexbridge.claude.versions import warn_if_untested
 from dexbridge.sessions import SegmentFailed, ToolWish
 from dexbridge.toolsource import mcp_name, short_name
 
@@ -128,6 +129,7 @@ class Segment:
         match message:
             case SystemMessage(subtype="init", data=data):
                 check_init(data, [mcp_name(name) for name in self.offered])
+                warn_if_untested(data)
             case SystemMessage(subtype="api_retry", data=data):
                 check_retry(data)
             case StreamEvent(parent_tool_use_id=None, event=event):
