@@ -6,8 +6,9 @@ STAMP  := $(VENV)/.installed
 
 -include .services/env
 export DEXBRIDGE_TEST_POSTGRES
+export DEXBRIDGE_TEST_CHROMIUM
 
-.PHONY: setup services demo test check format bench bench-turnaround clean
+.PHONY: setup services demo serve test check format bench bench-turnaround clean
 
 setup: $(STAMP)
 
@@ -22,6 +23,10 @@ services:
 
 demo: $(STAMP)
 	$(BIN)/python -m dexbridge.console.demo
+
+# The order-support agent with its page, offline: a scripted model and a local Slack.
+serve: $(STAMP)
+	OFFLINE=1 $(BIN)/python -m examples.order_support
 
 test: $(STAMP)
 	$(BIN)/python -m pytest

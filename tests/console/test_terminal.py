@@ -1,0 +1,223 @@
+"""The commands as a person and as a script run them: processes, their output, their exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dexbridge.console.flows import CannotLoad, open_flows
+from tests.console.conftest import ROOT, SCRIPTED, environment
+
+CANCEL = 'call cancel_order {"order_id": "%s"}'
+REFUND = 'call refund_order {"order_id": "1"}'
+
+
+@dataclass(frozen=True)
+class Run:
+    code: int | None
+    output: str
+    errors: str
+
+
+@dataclass(frozen=True)
+class Commands:
+    """`dexbridge` on one database."""
+
+    url: str
+
+    async def run(self, *arguments: str, given: str = "") -> Run:
+        process = await asyncio.create_subprocess_exec(
+            *self.command(arguments),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=ROOT,
+            env=environment(DEX_ENGINE_URL=self.url),
+        )
+        async with asyncio.timeout(40):
+            output, errors = await process.communicate(given.encode())
+        return Run(process.returncode, output.decode(), errors.decode())
+
+    async def in_terminal(self, *arguments: str, answers: Sequence[tuple[str, str]]) -> Run:
+        """Each answer is typed when its prompt is on the screen; then the input ends."""
+        ours, theirs = os.openpty()
+        process = await asyncio.create_subprocess_exec(
+            *self.command(arguments),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            cwd=ROOT,
+            env=environment(DEX_ENGINE_URL=self.url, TERM="xterm"),
+            start_new_session=True,
+        )
+        os.close(theirs)
+        shown, waiting = bytearray(), list(answers)
+        loop, more = asyncio.get_running_loop(), asyncio.Event()
+
+        def read() -> None:
+            try:
+                shown.extend(os.read(ours, 65_536))
+            except OSError:
+                loop.remove_reader(ours)
+            more.set()
+
+        loop.add_reader(ours, read)
+        try:
+            async with asyncio.timeout(40):
+                seen = 0
+                for prompt, answer in waiting:
+                    while (found := shown.find(prompt.encode(), seen)) < 0:
+                        more.clear()
+                        await more.wait()
+                    seen = found + len(prompt)
+                    os.write(ours, answer.encode())
+                await process.wait()
+        finally:
+            loop.remove_reader(ours)
+            os.close(ours)
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        return Run(process.returncode, shown.decode(), "")
+
+    @asynccontextmanager
+    async def worker(self) -> AsyncGenerator[asyncio.subprocess.Process]:
+        process = await asyncio.create_subprocess_exec(
+            *self.command(["worker", "--app", SCRIPTED]),
+            stdout=asyncio.subprocess.PIPE,
+            cwd=ROOT,
+            env=environment(DEX_ENGINE_URL=self.url),
+        )
+        assert process.stdout is not None
+        try:
+            assert b"The Worker runs the sessions of Scripted." in await process.stdout.readline()
+            yield process
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert await process.wait() == 0
+
+    def command(self, arguments: Sequence[str]) -> list[str]:
+        return [sys.executable, "-m", "dexbridge.console", *arguments]
+
+    async def pending(self) -> dict[str, object]:
+        (line,) = json.loads((await self.run("sessions", "list", "--pending", "--json")).output)
+        return line
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Commands:
+    return Commands(f"sqlite:///{tmp_path / 'sessions.db'}")
+
+
+async def test_a_script_talks_and_nobody_is_asked_behind_its_back(commands: Commands) -> None:
+    ran = await commands.run("chat", "--app", SCRIPTED, given=f"hello\n{CANCEL % 1}\ny\ny\n")
+    assert ran.code == 3, ran.errors
+    assert "\nyou said hello\n" in ran.output
+    assert "\x1b" not in ran.output
+    line = await commands.pending()
+    assert f"dexbridge sessions approve {line['session_id']}" in ran.output
+
+
+async def test_a_person_sees_the_arguments_and_approves(commands: Commands) -> None:
+    ran = await commands.in_terminal(
+        "chat",
+        "--app",
+        SCRIPTED,
+        answers=[
+            ("> ", CANCEL % r"7\u001b]0;owned\u0007\u202e" + "\n"),
+            ("Approve this call? [y/N] ", "y\n"),
+            ("done with 7", ""),
+            ("> ", CANCEL % 8 + "\n"),
+            ("Approve this call? [y/N] ", "\n"),
+            ("Reason", "Not today.\n"),
+            ("They said: Not today.", ""),
+            ("> ", "\x04"),
+        ],
+    )
+    assert ran.code == 0, ran.output
+    assert "cancel_order" in ran.output
+    # Our own colours are the only escape sequences.
+    assert set(re.findall(r"\x1b.{0,2}", ran.output)) <= {"\x1b[0", "\x1b[1", "\x1b[3"}
+    assert "\u202e" not in ran.output
+    assert "⟨U+001B⟩]0;owned" in ran.output
+
+
+async def test_an_operator_decides_and_settles_beside_a_worker(commands: Commands) -> None:
+    none = await commands.run("sessions", "list")
+    assert (none.code, "There is no database" in none.errors) == (2, True)
+    async with commands.worker():
+        chat = await commands.run("chat", "--app", SCRIPTED, given=REFUND)
+        assert "A Worker runs on this database already" in chat.output
+        assert chat.code == 3
+        line = await commands.pending()
+        session = str(line["session_id"])
+        interrupt = str(line["pending_interrupt"]["interrupt_id"])  # type: ignore[index]
+        asked = await commands.run("sessions", "approve", session)
+        assert (asked.code, interrupt in asked.output) == (2, True)
+        assert (await commands.run("sessions", "approve", session, "--interrupt", "another")).code == 1
+        assert (await commands.run("sessions", "approve", session, "--interrupt", interrupt)).code == 0
+        resumed = await commands.run("chat", "--app", SCRIPTED, "--session", session)
+        assert resumed.code == 0
+    shown = await commands.run("sessions", "show", session)
+    assert "OUTCOME UNKNOWN: refund_order: order_id 1" in shown.output
+    assert (await commands.run("sessions", "settle", session, "CallSingleAttemptTool-9", "--sent")).code == 1
+    settled = await commands.run(
+        "sessions", "settle", session, "CallSingleAttemptTool-1", "--not-sent", "--note", "Seen."
+    )
+    assert settled.code == 0
+    snapshot = json.loads((await commands.run("sessions", "show", session, "--json")).output)["snapshot"]
+    (call,) = snapshot["calls"]
+    assert (call["outcome"], call["settled_by"], call["note"]) == ("failed", "person", "Seen.")
+
+
+async def test_a_rejection_is_made_in_a_terminal(commands: Commands) -> None:
+    await commands.run("chat", "--app", SCRIPTED, given=CANCEL % 1)
+    session = str((await commands.pending())["session_id"])
+    rejecting = ["sessions", "reject", session, "--reason", "No."]
+    kept = await commands.in_terminal(*rejecting, answers=[("Reject this call? [y/N] ", "n\n")])
+    assert (kept.code, "Nothing was decided." in kept.output) == (1, True)
+    gone = await commands.in_terminal(*rejecting, answers=[("Reject this call? [y/N] ", "y\n")])
+    assert (gone.code, "Rejected." in gone.output) == (0, True)
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Commands:
+    """A database without a session."""
+    (tmp_path / "empty.db").touch()
+    return Commands(f"sqlite:///{tmp_path / 'empty.db'}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["serve", "--app", "none_such:flows"], "There is no module 'none_such'"),
+        (["serve", "--app", "tests.console.scripted_app"], "must be module:attribute"),
+        (["serve", "--app", "tests.console.scripted_app:nothing"], "has no function 'nothing'"),
+        (["serve", "--app", "tests.console.scripted_app:no_flows"], "must give AgentSessionFlow values"),
+        (["serve", "--host", "0.0.0.0", "--app", SCRIPTED], "--allow-host"),
+        (["sessions", "show", "none"], "There is no session 'none'"),
+    ],
+)
+async def test_mistakes_are_one_sentence(empty: Commands, arguments: list[str], said: str) -> None:
+    ran = await empty.run(*arguments)
+    assert ran.code == 2
+    assert said in ran.errors
+    assert "Traceback" not in ran.errors
+
+
+async def test_an_application_may_open_what_its_flows_need() -> None:
+    with pytest.raises(CannotLoad):
+        async with open_flows("tests.console.scripted_app:no_flows"):
+            pass
+    async with open_flows(SCRIPTED) as flows:
+        assert [flow.flow_type for flow in flows] == ["Scripted"]
