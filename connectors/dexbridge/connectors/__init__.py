@@ -28,7 +28,7 @@ from dexbridge.connectors.errors import (
     UnknownConnection,
 )
 from dexbridge.connectors.failure import Failure, FailureKind
-from dexbridge.connectors.http_pool import HttpAnswer, HttpPool, Leave
+from dexbridge.connectors.http_pool import ANY_TIME, HttpAnswer, HttpPool, Leave
 from dexbridge.connectors.input_schema import Advice, OperationInput, OperationOutput
 from dexbridge.connectors.operation import (
     Branch,
@@ -54,6 +54,7 @@ from dexbridge.connectors.retry_after import parse_retry_after
 from dexbridge.connectors.secret import Secret
 
 __all__ = [
+    "ANY_TIME",
     "ENTRY_POINT_GROUP",
     "MODEL_TEXT_LIMIT",
     "SETTLING_TIME",

@@ -3,9 +3,9 @@
 A Connector author writes the models, the definition and one small function; what is here makes it fail closed:
 
     async def grant(dispatch: Dispatch[GrantInput]) -> Attempt:
-        leave = Leave(dispatch.about_to_send, dispatch.call.ensure_dispatchable)
         token = dispatch.credential("api_key").reveal()
-        answer = await pool.request("POST", url, leave=leave, headers={"Authorization": f"Bearer {token}"}, json=...)
+        headers = {"Authorization": f"Bearer {token}"}
+        answer = await pool.request("POST", url, leave=dispatch.leave, headers=headers, json=...)
         if answer.status == 201:
             return dispatch.took("granted", Granted(...), dispatch.receipt(object_id))
         if answer.status == 422:

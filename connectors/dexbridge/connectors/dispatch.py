@@ -14,6 +14,7 @@ from dexbridge.connectors.attempt import BranchTaken, Retry, Uncertain
 from dexbridge.connectors.call import Call
 from dexbridge.connectors.errors import CredentialsUnavailable, SecondRequest
 from dexbridge.connectors.failure import Failure, FailureKind
+from dexbridge.connectors.http_pool import Leave
 from dexbridge.connectors.operation import Operation
 from dexbridge.connectors.project import ConnectionReference
 from dexbridge.connectors.receipt import Receipt
@@ -84,8 +85,8 @@ class _Departure:
 class Dispatch(_Setting[In]):
     """One provider request to make: checked input, current credentials, and the leave to send once.
 
-    A `send` function calls `about_to_send` right before the request's bytes leave; before that nothing counts
-    as sent, after it a Mutation that stops without an answer is uncertain.
+    A `send` function gives `leave` to HttpPool, or calls `about_to_send` itself right before the request's bytes
+    leave; before that nothing counts as sent, after it a Mutation that stops without an answer is uncertain.
     """
 
     on_progress: Callable[[str], None] = _no_progress
@@ -95,6 +96,11 @@ class Dispatch(_Setting[In]):
     def has_left(self) -> bool:
         """Whether the request may have left this process."""
         return self._departure.left
+
+    @property
+    def leave(self) -> Leave:
+        """The leave to send, as HttpPool takes it."""
+        return Leave(self.about_to_send, self.call.ensure_dispatchable)
 
     def about_to_send(self) -> None:
         """Takes the one leave to send; call it as the last thing before the bytes do leave.

@@ -11,13 +11,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
+from pydantic import BaseModel, ValidationError
+
 from dexbridge.connectors.errors import ConnectorError, NoAnswer, NotConnected, SecondRequest
+from dexbridge.connectors.retry_after import parse_retry_after
 
 if TYPE_CHECKING:
     import aiohttp
+
+Payload = TypeVar("Payload", bound=BaseModel)
 
 HTTP_TIMEOUT: Final = timedelta(seconds=25)
 MAX_BODY_BYTES: Final = 4_194_304
@@ -42,16 +47,38 @@ class HttpAnswer:
     body: bytes
     body_fault: str = ""
 
+    @property
+    def retry_after(self) -> timedelta | None:
+        """The wait the Retry-After header asks for; see `parse_retry_after`."""
+        return parse_retry_after(self.headers.get("retry-after"))
+
+    def read(self, model: type[Payload]) -> Payload | None:
+        """The body as a model; None when it is not whole, not JSON, or not of that shape."""
+        if self.body_fault:
+            return None
+        try:
+            return model.model_validate_json(self.body)
+        except ValidationError:
+            return None
+
 
 @dataclass(frozen=True)
 class Leave:
     """Permission to send: `take` right before the bytes leave, `check` again as late as the client allows.
 
-    Both raise NeverSent to stop the request.
+    Both raise NeverSent to stop the request. A `send` function gives the dispatch's own, `dispatch.leave`.
     """
 
     take: Callable[[], None]
     check: Callable[[], None]
+
+
+def _always() -> None:
+    return None
+
+
+ANY_TIME: Final = Leave(take=_always, check=_always)
+"""For requests that are not a dispatch: the reads of `reconcile` and of a live check."""
 
 
 @dataclass

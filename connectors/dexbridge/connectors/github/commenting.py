@@ -14,7 +14,7 @@ from dexbridge.connectors.github.marker import call_id_of, mark
 from dexbridge.connectors.github.models import AddedComment, AddIssueCommentInput
 from dexbridge.connectors.github.payloads import Raw, raw_comments, to_comment
 from dexbridge.connectors.github.rest_api import RestApi
-from dexbridge.connectors.http_pool import Leave
+from dexbridge.connectors.http_pool import ANY_TIME
 from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation
 
 MAX_READS: Final = 5
@@ -25,8 +25,6 @@ _PAGE: Final = 30
 _CLOCK_SLACK: Final = timedelta(seconds=60)
 """How far the window is opened, because GitHub's clock stamps the comments."""
 
-_NO_LEAVE_NEEDED: Final = Leave(take=lambda: None, check=lambda: None)
-
 
 def _path(given: AddIssueCommentInput) -> str:
     return f"/repos/{given.repository}/issues/{given.issue_number}/comments"
@@ -35,9 +33,8 @@ def _path(given: AddIssueCommentInput) -> str:
 async def add_issue_comment(api: RestApi, dispatch: Dispatch[AddIssueCommentInput]) -> Attempt:
     """Adds the dispatch's comment: one POST."""
     given = dispatch.input
-    leave = Leave(dispatch.about_to_send, dispatch.call.ensure_dispatchable)
     body = {"body": mark(given.body, dispatch.call.call_id)}
-    answer = await api.post(dispatch.credential("token"), leave, _path(given), body)
+    answer = await api.post(dispatch.credential("token"), dispatch.leave, _path(given), body)
     if answer.proof is Proof.DONE:
         added = to_comment(answer.payload)
         if added is None:
@@ -60,7 +57,7 @@ async def reconcile(api: RestApi, inquiry: Inquiry[AddIssueCommentInput]) -> Rec
     may_be_ours = False
     for page in range(1, MAX_READS + 1):
         query = {"since": since, "per_page": str(_PAGE), "page": str(page)}
-        answer = await api.get(token, _NO_LEAVE_NEEDED, _path(given), query)
+        answer = await api.get(token, ANY_TIME, _path(given), query)
         if answer.proof is not Proof.DONE:
             why = advice_for(answer)[1] if answer.proof is Proof.NOT_DONE_REFUSED else answer.reason
             return CannotTell(f"GitHub could not be searched for the comment. {why}")

@@ -14,7 +14,7 @@ from dexbridge.connectors.github.answers import Proof
 from dexbridge.connectors.github.configuration import GITHUB_CREDENTIALS, GitHubConfiguration
 from dexbridge.connectors.github.operations import GITHUB_OPERATIONS
 from dexbridge.connectors.github.rest_api import RestApi
-from dexbridge.connectors.http_pool import Leave
+from dexbridge.connectors.http_pool import ANY_TIME
 from dexbridge.connectors.project import ProjectConnection
 from dexbridge.connectors.redaction import redact
 
@@ -36,7 +36,7 @@ async def check_live(connection: ProjectConnection) -> LiveCheck:
         return LiveCheck(ok=False, message=f"Connection {connection.reference} holds no token to check.")
     api = RestApi(configuration.endpoint, max_response_bytes=configuration.max_response_bytes, timeout=_CHECK_TIMEOUT)
     try:
-        answer, scopes = await api.test_token(token, Leave(take=lambda: None, check=lambda: None))
+        answer, scopes = await api.test_token(token, ANY_TIME)
     except ConnectorError as error:
         return LiveCheck(ok=False, message=f"token: {error}")
     finally:

@@ -10,7 +10,6 @@ from dexbridge.connectors.github.answers import GitHubAnswer, Proof
 from dexbridge.connectors.github.models import FoundIssue, GetIssueInput, IssueComments, ListIssueCommentsInput
 from dexbridge.connectors.github.payloads import raw_comments, to_comment, to_issue
 from dexbridge.connectors.github.rest_api import RestApi
-from dexbridge.connectors.http_pool import Leave
 
 AnyRead = Dispatch[GetIssueInput] | Dispatch[ListIssueCommentsInput]
 
@@ -20,9 +19,8 @@ _NO_SUCH = frozenset({301, 302, 307, 308, 404, 410})
 async def get_issue(api: RestApi, dispatch: Dispatch[GetIssueInput]) -> Attempt:
     """Reads one issue."""
     given = dispatch.input
-    leave = Leave(dispatch.about_to_send, dispatch.call.ensure_dispatchable)
     path = f"/repos/{given.repository}/issues/{given.issue_number}"
-    answer = await api.get(dispatch.credential("token"), leave, path)
+    answer = await api.get(dispatch.credential("token"), dispatch.leave, path)
     if answer.proof is not Proof.DONE:
         return _not_read(dispatch, answer)
     issue = to_issue(given.repository, answer.payload)
@@ -36,10 +34,9 @@ async def list_issue_comments(api: RestApi, dispatch: Dispatch[ListIssueComments
     """Reads one page of an issue's comments."""
     given = dispatch.input
     page = int(given.cursor or "1")
-    leave = Leave(dispatch.about_to_send, dispatch.call.ensure_dispatchable)
     path = f"/repos/{given.repository}/issues/{given.issue_number}/comments"
     query = {"per_page": str(given.page_size), "page": str(page)}
-    answer = await api.get(dispatch.credential("token"), leave, path, query)
+    answer = await api.get(dispatch.credential("token"), dispatch.leave, path, query)
     if answer.proof is not Proof.DONE:
         return _not_read(dispatch, answer)
     raw = raw_comments(answer.payload)

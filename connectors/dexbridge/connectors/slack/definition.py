@@ -8,7 +8,7 @@ from typing import Final
 from dexbridge.connectors.configuration import read_configuration
 from dexbridge.connectors.definition import ConnectorDefinition, LiveCheck
 from dexbridge.connectors.errors import ConnectorError
-from dexbridge.connectors.http_pool import Leave
+from dexbridge.connectors.http_pool import ANY_TIME
 from dexbridge.connectors.project import ProjectConnection
 from dexbridge.connectors.redaction import redact
 from dexbridge.connectors.secret import Secret
@@ -41,10 +41,9 @@ async def check_live(connection: ProjectConnection) -> LiveCheck:
 
 async def _check_tokens(api: WebApi, tokens: dict[str, Secret]) -> LiveCheck:
     account, scopes, faults = "", dict[str, tuple[str, ...]](), list[str]()
-    leave = Leave(take=lambda: None, check=lambda: None)
     for name, token in tokens.items():
         try:
-            answer, granted = await api.test_token(token, leave)
+            answer, granted = await api.test_token(token, ANY_TIME)
         except ConnectorError as error:
             faults.append(f"{name}: {error}")
             continue

@@ -8,7 +8,6 @@ from typing import Any, Final
 from dexbridge.connectors.attempt import Attempt
 from dexbridge.connectors.dispatch import Dispatch
 from dexbridge.connectors.failure import FailureKind
-from dexbridge.connectors.http_pool import Leave
 from dexbridge.connectors.slack.advice import advice_for
 from dexbridge.connectors.slack.answers import Proof, SlackAnswer
 from dexbridge.connectors.slack.models import (
@@ -49,8 +48,7 @@ async def post(api: WebApi, dispatch: Dispatch[Any]) -> Attempt:
     }
     if isinstance(given, PostThreadReplyInput):
         message["thread_ts"] = given.thread_timestamp
-    leave = Leave(dispatch.about_to_send, dispatch.call.ensure_dispatchable)
-    answer = await api.post_message(dispatch.credential("bot_token"), leave, **message)
+    answer = await api.post_message(dispatch.credential("bot_token"), dispatch.leave, **message)
     return _outcome(dispatch, given, answer)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dexbridge.connectors.attempt import Attempt
 from dexbridge.connectors.dispatch import Dispatch
 from dexbridge.connectors.failure import FailureKind
-from dexbridge.connectors.http_pool import Leave
 from dexbridge.connectors.slack.advice import advice_for
 from dexbridge.connectors.slack.answers import Proof, SlackAnswer
 from dexbridge.connectors.slack.messages import next_cursor, raw_messages, to_message
@@ -77,8 +76,7 @@ async def get_thread_reply(api: WebApi, dispatch: Dispatch[GetThreadReplyInput])
 
 
 async def _replies(api: WebApi, dispatch: AnyRead, arguments: dict[str, str]) -> SlackAnswer:
-    leave = Leave(dispatch.about_to_send, dispatch.call.ensure_dispatchable)
-    return await api.read(dispatch.credential("user_token"), leave, "conversations.replies", arguments)
+    return await api.read(dispatch.credential("user_token"), dispatch.leave, "conversations.replies", arguments)
 
 
 def _not_read(dispatch: AnyRead, answer: SlackAnswer) -> Attempt:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from dexbridge.connectors.dispatch import Inquiry
-from dexbridge.connectors.http_pool import Leave
+from dexbridge.connectors.http_pool import ANY_TIME
 from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation
 from dexbridge.connectors.slack.advice import advice_for
 from dexbridge.connectors.slack.answers import Proof, SlackAnswer
@@ -26,9 +26,6 @@ _CLOCK_SLACK: Final = timedelta(seconds=60)
 
 _NO_WORD: Final = re.compile(r"\W+")
 
-_NO_LEAVE_NEEDED: Final = Leave(take=lambda: None, check=lambda: None)
-"""Reads on behalf of an Inquiry are not the dispatch: they may be made at any time."""
-
 
 async def reconcile(api: WebApi, inquiry: Inquiry[Any]) -> Reconciliation:
     """Reads the window in which the call's message can be, and looks for its Call ID."""
@@ -37,7 +34,7 @@ async def reconcile(api: WebApi, inquiry: Inquiry[Any]) -> Reconciliation:
     method, arguments = _window(inquiry, given)
     may_be_ours = False
     for _ in range(MAX_READS):
-        answer = await api.read(token, _NO_LEAVE_NEEDED, method, arguments)
+        answer = await api.read(token, ANY_TIME, method, arguments)
         if answer.proof is not Proof.DONE:
             return CannotTell(_why_unread(answer))
         if answer.clock is not None and abs(datetime.now(UTC) - answer.clock) >= _CLOCK_SLACK:

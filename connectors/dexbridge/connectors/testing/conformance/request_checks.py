@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from typing import Final
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -23,6 +25,8 @@ from dexbridge.connectors.testing.conformance.stage import (
 from dexbridge.connectors.testing.conformance.troubles import Trouble
 from dexbridge.connectors.testing.faults import Answer
 from dexbridge.connectors.testing.local_server import ANY_REQUEST
+
+_RIGHT_STATUSES: Final = WeakKeyDictionary[type, dict[str, int]]()
 
 
 class RequestChecks(Scenes[Server]):
@@ -74,15 +78,7 @@ class RequestChecks(Scenes[Server]):
             )
 
     def _troubled(self, operation_id: str, trouble: Trouble) -> Attempt:
-        async def status(stage: Stage[Server]) -> int:
-            await stage.dispatch(operation_id, self.example(operation_id).arguments)
-            require(
-                stage.server.answered,
-                f"The example of {operation_id} must reach the local server; see the check of its happy branch.",
-            )
-            return stage.server.answered[-1].status
-
-        right = self.play(status)
+        right = self._right_status(operation_id)
 
         async def scene(stage: Stage[Server]) -> Attempt:
             stage.server.fail_next(ANY_REQUEST, trouble.with_status(right))
@@ -92,6 +88,20 @@ class RequestChecks(Scenes[Server]):
             return attempt
 
         return self.play(scene, http_timeout=IMPATIENT if trouble.is_late else PATIENT)
+
+    def _right_status(self, operation_id: str) -> int:
+        async def scene(stage: Stage[Server]) -> int:
+            await stage.dispatch(operation_id, self.example(operation_id).arguments)
+            require(
+                stage.server.answered,
+                f"The example of {operation_id} must reach the local server; see the check of its happy branch.",
+            )
+            return stage.server.answered[-1].status
+
+        known = _RIGHT_STATUSES.setdefault(type(self), {})
+        if operation_id not in known:
+            known[operation_id] = self.play(scene)
+        return known[operation_id]
 
     @staticmethod
     def _check_code_did_not_raise(
