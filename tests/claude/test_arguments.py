@@ -152,18 +152,12 @@ async def test_c12_a_reference_reaches_the_model_inlined(open_stage: OpenStage) 
     assert schema["properties"]["money"]["properties"] == {"amount": {"type": "number"}}
 
 
-@pytest.mark.parametrize(
-    ("timestamp", "message"),
-    [(1602251441.0017, "must be a string"), ("", "thread_timestamp"), ("  ", "thread_timestamp")],
-    ids=["number", "empty", "blank"],
-)
-async def test_s01_s02_a_thread_timestamp_that_is_none_is_refused(
-    stage: Stage, timestamp: object, message: str
-) -> None:
-    text = await refused_once(stage, slack_reply(thread_timestamp=timestamp))
+async def test_s01_s02_a_thread_timestamp_that_is_none_is_refused(stage: Stage) -> None:
+    number = await refused_once(stage, slack_reply(thread_timestamp=1602251441.0017))
+    assert "thread_timestamp: must be a string" in number
 
-    assert "thread_timestamp" in text
-    assert message in text
+    for blank in ("", "  "):
+        assert "thread_timestamp" in await refused_once(stage, slack_reply(thread_timestamp=blank))
 
 
 async def test_s06_a_text_is_refused_beyond_4000_characters_and_sent_whole_at_4000(stage: Stage) -> None:

@@ -16,8 +16,6 @@ from dexbridge.connectors.testing.slack_faults import (
     DropWithoutPost,
     ErrorCode,
     Fault,
-    WithoutTimestamp,
-    html,
     rate_limited,
 )
 from dexbridge.sessions import CallRecord, EventKind
@@ -42,10 +40,8 @@ async def reply_with(stage: Stage, *faults: Fault, text: str = "On its way.") ->
     return (await stage.calls())[-1], result
 
 
-@pytest.mark.parametrize("fault", [DropAfterPost(), AnswerLate(1.5), html(posted=True), WithoutTimestamp()])
-async def test_s03_s05_s10_s11_a_posted_reply_without_a_proper_answer_is_found(
-    open_stage: OpenStage, fault: Fault
-) -> None:
+@pytest.mark.parametrize("fault", [DropAfterPost(), AnswerLate(1.5)], ids=["dropped", "late"])
+async def test_s03_s05_a_posted_reply_without_a_proper_answer_is_found(open_stage: OpenStage, fault: Fault) -> None:
     stage = await open_stage(**SHORT)
 
     call, result = await reply_with(stage, fault)
@@ -85,17 +81,12 @@ async def test_s04_a_reply_that_was_not_posted_is_not_sent_again_and_said_so(ope
     assert "it was not sent" in result.text
 
 
-@pytest.mark.parametrize(
-    ("text", "posted"),
-    [
-        ("if a < b && b > c:", "if a &lt; b &amp;&amp; b &gt; c:"),
-        ("<!channel> and <@U012AB3CD>", "&lt;!channel&gt; and &lt;@U012AB3CD&gt;"),
-    ],
-)
-async def test_s07_markup_arrives_readable_and_pings_nobody(stage: Stage, text: str, posted: str) -> None:
+async def test_s07_markup_arrives_readable_and_pings_nobody(stage: Stage) -> None:
+    text = "if a < b && b > c: <!channel> and <@U012AB3CD>"
+
     call, _ = await reply_with(stage, text=text)
 
-    assert stage.posted == [posted]
+    assert stage.posted == ["if a &lt; b &amp;&amp; b &gt; c: &lt;!channel&gt; and &lt;@U012AB3CD&gt;"]
     assert call.arguments["text"] == text
 
 
