@@ -12,6 +12,7 @@ import typer
 # Name, module with a Typer called `app`, what `dexbridge --help` says of it.
 COMMANDS: Final = (
     ("config", "dexbridge.console.commands.config", "Check, write and show connection files."),
+    ("connectors", "dexbridge.console.commands.connectors", "List and show Connectors, and begin a new one."),
     ("chat", "dexbridge.console.commands.chat", "Talk to a session in the terminal."),
     ("sessions", "dexbridge.console.commands.sessions", "List and show sessions; approve, reject, settle calls."),
     ("serve", "dexbridge.console.commands.serve", "Serve the session routes and the page for operators."),

@@ -105,7 +105,7 @@ class LocalGitHub(LocalServer):
         return replace(answered, headers=headers)
 
     def _answer_to(self, request: ReceivedRequest) -> Answered:
-        if request.token_kind in {"none", "wrong"}:
+        if not request.is_authorised:
             return _refusal(401, {"none": "Requires authentication", "wrong": "Bad credentials"}[request.token_kind])
         if request.path == "/user":
             return Answered(200, {"login": "dexbridge-bot", "id": 1})

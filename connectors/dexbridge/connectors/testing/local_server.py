@@ -67,6 +67,11 @@ class ReceivedRequest:
     path: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
+    @property
+    def is_authorised(self) -> bool:
+        """It carried a credential that the server accepts."""
+        return self.token_kind not in {"none", "wrong"}
+
 
 class LocalServer(ABC):
     """A provider that keeps what is written and has the faults it is told to have.
