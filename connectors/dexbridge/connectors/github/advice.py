@@ -63,7 +63,7 @@ def advice_for(answer: GitHubAnswer) -> tuple[FailureKind, str]:
         kind, advice = _SINGLE_SIGN_ON
     elif answer.status == 403 and "archived" in said:
         kind, advice = _ARCHIVED
-    elif answer.status in {403, 422} and "lock" in said:
+    elif answer.status in {403, 422} and "is locked" in said:
         kind, advice = _LOCKED
     elif answer.status == 403 and "blocked" in said:
         kind, advice = _BLOCKED

@@ -14,7 +14,7 @@ MAX_COMMENT_CHARACTERS: Final = 65_000
 """GitHub takes 65,536; the hidden marker needs some of them."""
 
 REPOSITORY_PATTERN: Final = (
-    r"^[A-Za-z0-9][A-Za-z0-9_-]{0,38}/(?:[A-Za-z0-9_-]|\.[A-Za-z0-9_-]|\.\.[A-Za-z0-9._-])[A-Za-z0-9._-]{0,97}$"
+    r"^[A-Za-z0-9][A-Za-z0-9_-]{0,38}/(?:[A-Za-z0-9_-]|\.[A-Za-z0-9_-]|\.\.[A-Za-z0-9._-])[A-Za-z0-9._-]{0,99}$"
 )
 """Owner and name; a name of dots alone would lead to another place of the API."""
 

@@ -1,0 +1,163 @@
+"""Was the comment added? Everything that shows it, and everything that makes it unknowable."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from dexbridge.connectors import (
+    Attempt,
+    BoundOperation,
+    Call,
+    CannotTell,
+    FoundNotSent,
+    FoundSent,
+    Reconciliation,
+    Uncertain,
+    github,
+)
+from dexbridge.connectors.github import AddedComment
+from dexbridge.connectors.testing import MemoryConnection
+from dexbridge.connectors.testing.faults import (
+    Answer,
+    AnswerLate,
+    DropAfterPost,
+    DropWithoutPost,
+    Fault,
+    PostLate,
+    html,
+)
+from dexbridge.connectors.testing.local_github import LocalGitHub
+
+CommentOn = Callable[..., Awaitable[Attempt]]
+Look = Callable[..., Awaitable[Reconciliation]]
+CallFor = Callable[[BoundOperation], Call]
+POST, READ = "POST comments", "GET comments"
+
+
+@pytest.mark.parametrize("fault", [DropAfterPost(), AnswerLate(0.8), PostLate(0.7)], ids=lambda f: type(f).__name__)
+async def test_a_lost_answer_is_found_by_its_call_id(
+    comment: CommentOn, look_for_comment: Look, server: LocalGitHub, fault: Fault
+) -> None:
+    server.add_comment("another comment")
+    server.fail_next(POST, fault)
+    assert isinstance(await comment(), Uncertain)
+    await server.settle()
+    found = await look_for_comment()
+    _, kept = server.comments
+    assert isinstance(found, FoundSent)
+    assert (found.branch, found.receipt.provider_object_id) == ("added", str(kept.id))
+    assert isinstance(found.output, AddedComment)
+    assert found.output.comment.body == "On its way."
+    assert [request.method for request in server.requests] == [POST, READ]
+
+
+async def test_what_was_not_added_is_said_and_not_sent_again(
+    comment: CommentOn, look_for_comment: Look, server: LocalGitHub
+) -> None:
+    server.fail_next(POST, DropWithoutPost())
+    assert isinstance(await comment(), Uncertain)
+    found = await look_for_comment()
+    assert isinstance(found, FoundNotSent)
+    assert "not added" in found.message
+    early = await look_for_comment(ended_ago=2)
+    assert isinstance(early, CannotTell)
+    assert early.retry_at is not None
+    assert server.comments == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<!-- dexbridge-call: {call_id} --> in one line",
+        "> <!-- dexbridge-call: {call_id} -->\n\nquoted",
+        f"<!-- dexbridge-call: {'0' * 36} -->\n\n<!-- dexbridge-call: {{call_id}} -->\n\nOn its way.",
+        "text <!-- dexbridge-call: {call_id} -->\n\nOn its way.",
+    ],
+)
+async def test_a_call_id_elsewhere_in_a_comment_is_not_ours(
+    look_for_comment: Look, server: LocalGitHub, connection: github.Connection, call_for: CallFor, body: str
+) -> None:
+    server.add_comment(body.format(call_id=call_for(connection.add_issue_comment()).call_id))
+    assert isinstance(await look_for_comment(), FoundNotSent)
+
+
+async def test_the_same_text_without_a_marker_leaves_the_outcome_unknown(
+    look_for_comment: Look, server: LocalGitHub
+) -> None:
+    server.add_comment("On  its way.\r\n")
+    found = await look_for_comment()
+    assert isinstance(found, CannotTell)
+    assert "like it" in found.message
+
+
+async def test_a_marker_with_other_line_ends_is_found(
+    look_for_comment: Look, server: LocalGitHub, connection: github.Connection, call_for: CallFor
+) -> None:
+    server.add_comment(
+        f"<!-- dexbridge-call: {call_for(connection.add_issue_comment()).call_id} -->\r\n\r\nOn its way."
+    )
+    assert isinstance(await look_for_comment(), FoundSent)
+
+
+async def test_several_pages_are_read_and_no_more_than_a_handful(
+    look_for_comment: Look, comment: CommentOn, server: LocalGitHub
+) -> None:
+    for number in range(70):
+        server.add_comment(f"chatter {number}")
+    assert isinstance(await look_for_comment(), FoundNotSent)
+    assert len(server.requests) == 3
+    server.fail_next(POST, DropAfterPost())
+    await comment()
+    assert isinstance(await look_for_comment(), FoundSent)
+    server.comments.pop()
+    for number in range(90):
+        server.add_comment(f"more chatter {number}")
+    server.requests.clear()
+    found = await look_for_comment()
+    assert isinstance(found, CannotTell)
+    assert "5 pages" in found.message
+    assert len(server.requests) == 5
+
+
+async def test_only_comments_since_the_call_are_asked_for(look_for_comment: Look, server: LocalGitHub) -> None:
+    await look_for_comment(opened_ago=100, ended_ago=50)
+    (request,) = server.requests
+    since = datetime.fromisoformat(request.body["since"])
+    assert timedelta(seconds=155) < datetime.now(UTC) - since < timedelta(seconds=170)
+    assert (request.body["per_page"], request.body["page"]) == ("30", "1")
+
+
+UNREADABLE: list[tuple[str, Fault]] = [
+    ("rate limit", Answer(403, '{"message":"API rate limit exceeded"}')),
+    ("no such issue", Answer(404, '{"message":"Not Found"}')),
+    ("moved", Answer(301, '{"message":"Moved Permanently"}', headers={"Location": "/x"})),
+    ("HTTP 500", html(500)),
+    ("an object", Answer(200, "{}")),
+    ("a comment without id", Answer(200, '[{"body":"x"}]')),
+    (
+        "clocks apart",
+        Answer(200, "[]", headers={"Date": format_datetime(datetime.now(UTC) + timedelta(minutes=10), usegmt=True)}),
+    ),
+]
+
+
+@pytest.mark.parametrize("fault", [row[1] for row in UNREADABLE], ids=[row[0] for row in UNREADABLE])
+async def test_what_cannot_be_read_leaves_the_outcome_unknown(
+    look_for_comment: Look, server: LocalGitHub, fault: Fault
+) -> None:
+    server.fail_next(READ, fault)
+    found = await look_for_comment()
+    assert isinstance(found, CannotTell)
+    assert found.retry_at is None
+    assert len(server.requests) == 1
+
+
+async def test_without_a_token_the_outcome_stays_unknown(look_for_comment: Look, held: MemoryConnection) -> None:
+    held.set_credential("token", None)
+    found = await look_for_comment()
+    assert isinstance(found, CannotTell)
+    assert "looking up whether addIssueComment was carried out needs it" in found.message
