@@ -22,6 +22,7 @@ from dexbridge.config.envelope import (
     check_unique,
 )
 from dexbridge.config.finding import Finding, harmless
+from dexbridge.config.finding import Path as FindingPath
 from dexbridge.config.json_syntax import parse_json
 from dexbridge.config.private_file import (
     CONNECTION_FILE_LIMIT,
@@ -38,6 +39,7 @@ from dexbridge.config.trigger_bindings import check_bindings
 from dexbridge.connectors import ConnectionReference, ConnectorDefinition
 
 _MODES: Final = frozenset({0o600})
+_MOST_SECRETS: Final = 1_000
 
 
 @dataclass(frozen=True)
@@ -264,9 +266,8 @@ def _diagnose(path: str, data: bytes, decoded: Decoded, findings: list[Finding],
 
     spots = places.json_spots if look.form.spots == "json_spots" else places.toml_spots
     words = frozenset({*BASE_WORDS, *(word.lower() for word in BASE_WORDS), *_words(look.records, look.connectors)})
-    return diagnose(
-        path, data, decoded, findings, spots, words=words, secrets=frozenset(_secrets(decoded.value, look)) - words
-    )
+    secrets = _Secrets(decoded.value, look, words)
+    return diagnose(path, data, decoded, findings, spots, words=words, secrets=secrets.near)
 
 
 def _words(records: Iterable[Record], connectors: Mapping[str, ConnectorDefinition]) -> Iterator[str]:
@@ -282,19 +283,36 @@ def _words(records: Iterable[Record], connectors: Mapping[str, ConnectorDefiniti
                 yield variable
 
 
-def _secrets(document: object, look: _Look) -> Iterator[str]:
-    for connection in look.usable:
-        yield from (secret.reveal() for secret in connection.credentials.secrets.values())
-        yield from (secret.reveal() for secret in connection.credentials.variables.values())
-    connections = document.get("connections") if is_object(document) else None
-    for raw in connections if is_list(connections) else ():
-        if is_object(raw):
-            credentials = raw.get("credentials")
-            # Members of a reference are names of variables and files, which messages have to tell.
-            yield from _texts(
-                [one for one in credentials.values() if isinstance(one, str)] if is_object(credentials) else credentials
-            )
-            yield from _texts(raw.get("configuration"))
+class _Secrets:
+    """The secrets of a document, by record: a message is made of its own record, so only those can be in it."""
+
+    def __init__(self, document: object, look: _Look, words: frozenset[str]) -> None:
+        self._by_record: dict[int, set[str]] = {}
+        for connection in look.usable:
+            found = (*connection.credentials.secrets.values(), *connection.credentials.variables.values())
+            self._by_record[connection.index] = {secret.reveal() for secret in found}
+        connections = document.get("connections") if is_object(document) else None
+        for index, raw in enumerate(connections if is_list(connections) else ()):
+            if is_object(raw):
+                self._by_record.setdefault(index, set()).update(_texts_of(raw))
+        for secrets in self._by_record.values():
+            secrets.difference_update(words)
+        everything = frozenset(text for secrets in self._by_record.values() for text in secrets)
+        self._everything = everything if len(everything) <= _MOST_SECRETS else frozenset[str]()
+
+    def near(self, path: FindingPath) -> frozenset[str]:
+        """The secrets that a fault at this path may be about."""
+        if len(path) > 1 and path[0] == "connections" and isinstance(path[1], int):
+            return frozenset(self._by_record.get(path[1], ()))
+        return self._everything
+
+
+def _texts_of(raw: dict[str, Any]) -> Iterator[str]:
+    credentials = raw.get("credentials")
+    # Members of a reference are names of variables and files, which messages have to tell.
+    values = [one for one in credentials.values() if isinstance(one, str)] if is_object(credentials) else credentials
+    yield from _texts(values)
+    yield from _texts(raw.get("configuration"))
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -15,34 +16,47 @@ from dexbridge.config.syntax import Decoded
 
 _HIDDEN = "(not shown)"
 _SHORTEST_SECRET = 4
+_CONTEXT = 400
 
 
 class Lines:
-    """The lines of a file, to turn byte offsets into places."""
+    """The lines of a file, to turn byte offsets into places. Quick for rising offsets, however long a line is."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._starts = [0]
-        at = data.find(b"\n")
-        while at >= 0:
-            self._starts.append(at + 1)
-            at = data.find(b"\n", at + 1)
+        self._ascii = data.isascii()
+        self._starts = [0, *(match.end() for match in re.finditer(b"\n", data))]
         self._last = max(0, len(data.rstrip()) - 1)
+        # Where counting characters stopped: byte offset, and characters from the start of its line.
+        self._counted = (0, 0)
 
-    def locate(self, start: int, end: int) -> tuple[Place, str, int]:
-        """The place of a stretch, its first line, and how many characters of it are on that line.
+    def place(self, offset: int) -> Place:
+        """The place of a byte. What is after the last visible character is taken to be at it."""
+        offset = min(offset, self._last)
+        row = bisect.bisect_right(self._starts, offset) - 1
+        return Place(row + 1, self._characters(self._starts[row], offset) + 1)
 
-        What is after the last visible character is taken to be at it, so that a place is inside of the file.
-        """
+    def _characters(self, line: int, offset: int) -> int:
+        if self._ascii:
+            return offset - line
+        at, characters = self._counted
+        if not line <= at <= offset:
+            at, characters = line, 0
+        characters += len(self._data[at:offset].decode(errors="replace"))
+        self._counted = (offset, characters)
+        return characters
+
+    def around(self, start: int, end: int) -> tuple[str, int, int]:
+        """What stands around a stretch on its first line, and where in it the stretch is, in characters."""
         start = min(start, self._last)
         row = bisect.bisect_right(self._starts, start) - 1
-        line_start = self._starts[row]
-        line_end = self._data.find(b"\n", line_start)
-        line_end = len(self._data) if line_end < 0 else line_end
-        text = self._data[line_start:line_end].decode(errors="replace").rstrip("\r")
-        column = len(self._data[line_start:start].decode(errors="replace"))
-        width = len(self._data[start : min(max(end, start + 1), line_end)].decode(errors="replace"))
-        return Place(row + 1, column + 1), text, max(1, width)
+        last = self._starts[row + 1] - 1 if row + 1 < len(self._starts) else len(self._data)
+        left = max(self._starts[row], start - _CONTEXT)
+        right = min(last, max(end, start + 1) + _CONTEXT, start + 2 * _CONTEXT)
+        before = self._data[left:start].decode(errors="replace")
+        inside = self._data[start : min(right, max(end, start + 1))].decode(errors="replace")
+        after = self._data[min(right, max(end, start + 1)) : right].decode(errors="replace").rstrip("\r")
+        return before + inside + after, len(before), max(1, len(inside))
 
 
 def diagnose(
@@ -53,7 +67,7 @@ def diagnose(
     spots: Callable[[bytes], Spot],
     *,
     words: frozenset[str],
-    secrets: frozenset[str],
+    secrets: Callable[[Path], frozenset[str]],
 ) -> tuple[Diagnostic, ...]:
     """Diagnostics in file order.
 
@@ -64,7 +78,8 @@ def diagnose(
         findings: the faults.
         spots: parses the decoded text for places.
         words: what may be shown of a line.
-        secrets: every credential that is known; the last line of defence, none may stand in any text.
+        secrets: the credentials that a fault at a path may be about; the last line of defence, none may stand in
+            any of its texts.
     """
     root = Spot(0, len(data)) if decoded.broken and decoded.value is None else spots(decoded.text)
     lines = Lines(data)
@@ -78,24 +93,33 @@ def diagnose(
         if one.at_key and one.path and not one.hides_key and harmless(str(one.path[-1]))
     }
     words = frozenset(words | named)
-    placed: list[tuple[int, int, Diagnostic]] = []
-    for order, finding in enumerate(all_findings):
-        start, end = _stretch(finding, root)
-        place, line, width = lines.locate(start, end)
-        diagnostic = Diagnostic(
-            finding.severity,
-            finding.code,
-            path,
-            place,
-            pointer(finding.path[:-1] if finding.hides_key else finding.path),
-            finding.connection,
-            finding.message,
-            finding.mend,
-            mask_line(line, place.column - 1, width, words),
-            tuple(lines.locate(*_span(root, other, at_key=False))[0] for other in finding.related),
-        )
-        placed.append((start, order, _scrubbed(diagnostic, secrets)))
-    return tuple(diagnostic for _, _, diagnostic in sorted(placed, key=lambda one: one[:2]))
+    placed = sorted(((*_stretch(finding, root), finding) for finding in all_findings), key=lambda one: one[0])
+    return tuple(_diagnostic(path, lines, root, one, words=words, secrets=secrets(one[2].path)) for one in placed)
+
+
+def _diagnostic(
+    path: str,
+    lines: Lines,
+    root: Spot,
+    placed: tuple[int, int, Finding],
+    *,
+    words: frozenset[str],
+    secrets: frozenset[str],
+) -> Diagnostic:
+    start, end, finding = placed
+    diagnostic = Diagnostic(
+        finding.severity,
+        finding.code,
+        path,
+        lines.place(start),
+        pointer(finding.path[:-1] if finding.hides_key else finding.path),
+        finding.connection,
+        finding.message,
+        finding.mend,
+        mask_line(*lines.around(start, end), words),
+        tuple(lines.place(_span(root, other, at_key=False)[0]) for other in finding.related),
+    )
+    return _scrubbed(diagnostic, secrets)
 
 
 def _duplicates(root: Spot, words: frozenset[str]) -> list[Finding]:

@@ -30,15 +30,30 @@ class Spot:
         start: byte offset of the value.
         end: byte offset after it.
         key: byte offsets of its key; None for array elements and the document.
-        members: by key or index; of a key that is there twice, the last.
-        repeated: (key, where it stood first, where it stands again).
+        fill: adds the members when they are first asked for; most of a file is never asked for.
     """
 
     start: int
     end: int
     key: tuple[int, int] | None = None
-    members: dict[str | int, Spot] = field(default_factory=dict[str | int, "Spot"])
-    repeated: list[tuple[str, int, int]] = field(default_factory=list[tuple[str, int, int]])
+    fill: Callable[[Spot], None] | None = None
+    _members: dict[str | int, Spot] = field(default_factory=dict[str | int, "Spot"])
+    _repeated: list[tuple[str, int, int]] = field(default_factory=list[tuple[str, int, int]])
+
+    @property
+    def members(self) -> dict[str | int, Spot]:
+        """By key or index; of a key that is there twice, the last."""
+        fill, self.fill = self.fill, None
+        if fill is not None:
+            fill(self)
+        return self._members
+
+    def add(self, name: str, inner: Spot) -> None:
+        """Adds a member, and notes a key that is there twice."""
+        first = self._members.get(name)
+        if first is not None and first.key is not None and inner.key is not None:
+            self._repeated.append((name, first.key[0], inner.key[0]))
+        self._members[name] = inner
 
     def at(self, path: Path) -> tuple[Spot, bool]:
         """The spot of a path, or of the nearest value around it; and whether it is the path's own."""
@@ -52,9 +67,10 @@ class Spot:
 
     def duplicates(self, path: Path = ()) -> Iterator[tuple[Path, int, int]]:
         """Every key that is there twice: its path, where it stood first, where it stands again."""
-        for key, first, again in self.repeated:
+        members = self.members
+        for key, first, again in self._repeated:
             yield (*path, key), first, again
-        for step, inner in self.members.items():
+        for step, inner in members.items():
             yield from inner.duplicates((*path, step))
 
 
@@ -66,22 +82,18 @@ def json_spots(text: bytes) -> Spot:
 
 
 def _json(node: Node, depth: int) -> Spot:
-    spot = Spot(node.start_byte, node.end_byte)
-    if depth > _DEPTH:
-        return spot
-    if node.type == "object":
-        for pair in node.named_children:
-            key, value = pair.child_by_field_name("key"), pair.child_by_field_name("value")
-            if key is None or value is None:
-                continue
-            name = _name(key, json.loads)
-            inner = _json(value, depth + 1)
-            inner.key = (key.start_byte, key.end_byte)
-            _add(spot, name, inner)
-    elif node.type == "array":
-        for index, element in enumerate(node.named_children):
-            spot.members[index] = _json(element, depth + 1)
-    return spot
+    def fill(spot: Spot) -> None:
+        if node.type == "object":
+            for pair in node.named_children:
+                key, value = pair.child_by_field_name("key"), pair.child_by_field_name("value")
+                if key is not None and value is not None:
+                    inner = _json(value, depth + 1)
+                    inner.key = (key.start_byte, key.end_byte)
+                    spot.add(_name(key, json.loads), inner)
+        elif node.type == "array":
+            spot.members.update((at, _json(one, depth + 1)) for at, one in enumerate(node.named_children))
+
+    return Spot(node.start_byte, node.end_byte, fill=fill if depth <= _DEPTH else None)
 
 
 def _name(node: Node, load: Callable[[str], object]) -> str:
@@ -90,13 +102,6 @@ def _name(node: Node, load: Callable[[str], object]) -> str:
         return str(load(text))
     except ValueError:
         return text
-
-
-def _add(spot: Spot, name: str, inner: Spot) -> None:
-    first = spot.members.get(name)
-    if first is not None and first.key is not None and inner.key is not None:
-        spot.repeated.append((name, first.key[0], inner.key[0]))
-    spot.members[name] = inner
 
 
 def toml_spots(text: bytes) -> Spot:
@@ -145,7 +150,7 @@ def _toml_pair(spot: Spot, pair: Node, depth: int) -> None:
     name, key = keys[-1]
     inner = _toml_value(children[1], depth + 1)
     inner.key = (key.start_byte, key.end_byte)
-    _add(spot, name, inner)
+    spot.add(name, inner)
 
 
 def _toml_value(node: Node, depth: int) -> Spot:

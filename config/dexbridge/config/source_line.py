@@ -13,7 +13,7 @@ _WIDEST: Final = 160
 _PIECES: Final = re.compile(
     r'"(?P<double>(?:[^"\\]|\\.)*+)(?:"|$)' r"|'(?P<single>[^']*)(?:'|$)" r"|(?P<word>[^\s\"'{}\[\]:,=]+)"
 )
-_HARMLESS_WORD: Final = re.compile(r"true|false|null|-?\d{1,6}|//|#|\.|\d{4}-\d\d-\d\d")
+_HARMLESS_WORD: Final = re.compile(r"true|false|null|//|#|\.|\d{4}-\d\d-\d\d")
 _HARMLESS_TEXT: Final = re.compile(r"\s*|\d{4}-\d\d-\d\d(?:[Tt ][\d:.]{1,18}(?:[Zz]|[+-]\d\d:\d\d)?)?")
 BASE_WORDS: Final = frozenset(
     {*TOP_KEYS, *RECORD_KEYS, *BINDING_NAME_KEYS, SCHEMA_VERSION, "env", "file", "auth_method", "auth_methods"}

@@ -12,8 +12,9 @@ from dexbridge.config.syntax import NESTING_LIMIT, NUMBER_LIMIT, Parsed, SyntaxF
 _PLACE: Final = re.compile(r"\((?:at line (\d+), column (\d+)|at end of document)\)$")
 _SIMPLE_LINE: Final = re.compile(r"""[ \t]*[A-Za-z0-9_."'-]+[ \t]*=""")
 _LONG_NUMBER: Final = re.compile(rf"[0-9]{{{NUMBER_LIMIT}}}")
-# The parser takes quadratic time for a key of very many parts.
-_DOTTED: Final = re.compile(rf"(?:[A-Za-z0-9_-]++[ \t]*+\.[ \t]*+){{{NESTING_LIMIT}}}")
+# The parser takes quadratic time for a key of very many parts. Tried only where a part starts, so in linear time.
+_PART: Final = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
+_DOTTED: Final = re.compile(rf"(?<![A-Za-z0-9_-])(?:{_PART}){{{NESTING_LIMIT}}}")
 _REST_UNCHECKED: Final = "What follows was not checked."
 _PROBLEMS: Final = (
     ("Cannot overwrite a value", "This key is there twice.", "Keep one of the two.", Code.DUPLICATE_KEY),

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from dexbridge.config import connection_file_schema
-from dexbridge.connectors import installed_connectors
 from dexbridge.console.commands.config_check import check
 from dexbridge.console.commands.config_init import init
+from dexbridge.console.commands.config_report import definitions
 from dexbridge.console.commands.config_show import show
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
@@ -24,4 +24,4 @@ def schema(
     toml: Annotated[bool, typer.Option("--toml", help="For files written by hand, with references.")] = False,
 ) -> None:
     """Prints the JSON Schema of a connection file with every installed Connector, for editors."""
-    typer.echo(json.dumps(connection_file_schema(installed_connectors(), toml=toml), indent=2))
+    typer.echo(json.dumps(connection_file_schema(definitions(), toml=toml), indent=2))

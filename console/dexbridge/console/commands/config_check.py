@@ -26,9 +26,8 @@ from dexbridge.connectors import (
     ConnectionReference,
     ConnectorDefinition,
     Operation,
-    installed_connectors,
 )
-from dexbridge.console.commands.config_report import chosen_file, exit_code, render, summary, wants_colour
+from dexbridge.console.commands.config_report import chosen_file, definitions, exit_code, render, summary, wants_colour
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def check(
     deadline: Annotated[float, typer.Option(help="Seconds for all live checks together.", min=0.1)] = 20.0,
 ) -> None:
     """Checks a connection file: 0 all is well, 1 warnings under --strict, 2 faults."""
-    connectors = installed_connectors()
+    connectors = definitions()
     offers = _offers(offer or [], connectors)
     path = chosen_file(file)
     results: tuple[LiveResult, ...] | None = None

@@ -25,8 +25,8 @@ from dexbridge.config import (
     inspect_file,
     write_connection_file,
 )
-from dexbridge.connectors import ConnectorDefinition, CredentialField, Secret, installed_connectors
-from dexbridge.console.commands.config_report import chosen_file, exit_code, render, wants_colour
+from dexbridge.connectors import ConnectorDefinition, CredentialField, Secret
+from dexbridge.console.commands.config_report import chosen_file, definitions, exit_code, render, wants_colour
 
 _DEFAULT_FILE: Final = Path("~/.dex/connectors/connections.toml")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -43,7 +43,7 @@ def init(
     ] = None,
 ) -> None:
     """Writes a connection file with one connection, mode 0600. What is not given as a flag is asked for."""
-    connectors = installed_connectors()
+    connectors = definitions()
     asks = sys.stdin.isatty()
     path = _path(file)
     definition = _connector(connector, connectors, asks=asks)

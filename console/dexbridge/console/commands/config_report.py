@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import typer
 
 from dexbridge.config import Code, ConnectorsNotConfigured, Diagnostic, EnvironmentConflict, Severity, connection_file
+from dexbridge.connectors import ConnectorDefinition, ConnectorError, installed_connectors
 
 _COLOURS = {Severity.ERROR: typer.colors.RED, Severity.WARNING: typer.colors.YELLOW}
 
@@ -40,6 +41,15 @@ def render(diagnostics: Iterable[Diagnostic], *, colour: bool) -> Iterator[str]:
             yield f"   connection: {one.connection}"
         yield f"   mend: {one.mend}"
         yield ""
+
+
+def definitions() -> Mapping[str, ConnectorDefinition]:
+    """The installed Connectors; ends the command with 2 when one of them cannot be loaded."""
+    try:
+        return installed_connectors()
+    except ConnectorError as broken:
+        typer.echo(f"error: {broken}", err=True)
+        raise typer.Exit(2) from None
 
 
 def chosen_file(file: Path | None) -> str | Diagnostic:

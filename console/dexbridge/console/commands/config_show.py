@@ -12,8 +12,7 @@ import typer
 
 from dexbridge.config import Diagnostic, InspectedConnection, Sealed, inspect_file
 from dexbridge.config.redaction import redacted
-from dexbridge.connectors import installed_connectors
-from dexbridge.console.commands.config_report import chosen_file, exit_code, render, summary, wants_colour
+from dexbridge.console.commands.config_report import chosen_file, definitions, exit_code, render, summary, wants_colour
 
 
 def show(
@@ -26,7 +25,7 @@ def show(
     if isinstance(path, Diagnostic):
         diagnostics: tuple[Diagnostic, ...] = (path,)
     else:
-        inspection = inspect_file(path, Sealed[Mapping[str, str]](os.environ), installed_connectors())
+        inspection = inspect_file(path, Sealed[Mapping[str, str]](os.environ), definitions())
         diagnostics = inspection.diagnostics
         for connection in inspection.connections:
             for line in _lines(connection):
