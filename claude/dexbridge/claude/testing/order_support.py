@@ -41,9 +41,7 @@ def _start_turn(text: str) -> Reply:
         return Reply(Text("I will cancel it."), ToolUse(f"{_PREFIX}cancel_order", arguments))
     if found := _STATUS.search(text):
         return Reply(ToolUse(f"{_PREFIX}look_up_order", {"order_id": found["order"]}))
-    return Reply(
-        Text("I can look up an order, cancel one, or reply in a Slack thread. Which order is it about?")
-    )
+    return Reply(Text("I can look up an order, cancel one, or reply in a Slack thread. Which order is it about?"))
 
 
 def _describe(request: ModelRequest, result: ToolResult) -> str:
@@ -55,9 +53,7 @@ def _describe(request: ModelRequest, result: ToolResult) -> str:
         case "slack_post_thread_reply":
             return f"I posted the reply in the Slack thread {arguments.get('thread_timestamp')}."
         case "cancel_order":
-            return (
-                f"The cancellation of order {arguments.get('order_id')} went through: {result.text.strip()}"
-            )
+            return f"The cancellation of order {arguments.get('order_id')} went through: {result.text.strip()}"
         case "look_up_order":
             return f"Here is what I found: {result.text.strip()}"
         case _:
@@ -78,10 +74,8 @@ def _purpose(tool: str, arguments: JsonObject) -> str:
 
 def _describe_failure(purpose: str, text: str) -> str:
     lowered = text.lower()
-    if "unknown" in lowered:
-        return (
-            f"I cannot tell whether {purpose} went through, so please check before anyone tries again: {text}"
-        )
+    if "unknown" in lowered or "not known" in lowered:
+        return f"I cannot tell whether {purpose} went through, so please check before anyone tries again: {text}"
     if "reject" in lowered:
         return f"I did not go ahead with {purpose}, because it was rejected: {text}"
     if "cancel" in lowered and "order" not in purpose:

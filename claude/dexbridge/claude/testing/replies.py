@@ -78,9 +78,7 @@ class CutStream:
     def __init__(self, *blocks: Block, after_blocks: int | None = None, pause: float = 0.0) -> None:
         whole = len(blocks) if after_blocks is None else after_blocks
         if not 0 <= whole <= len(blocks):
-            raise ValueError(
-                f"CutStream(after_blocks={whole}) needs a number from 0 to {len(blocks)}, its blocks."
-            )
+            raise ValueError(f"CutStream(after_blocks={whole}) needs a number from 0 to {len(blocks)}, its blocks.")
         object.__setattr__(self, "blocks", blocks)
         object.__setattr__(self, "after_blocks", whole)
         object.__setattr__(self, "pause", pause)

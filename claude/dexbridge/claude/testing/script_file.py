@@ -13,6 +13,8 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
 from dexbridge.claude.testing.replies import (
     ApiError,
     Block,
@@ -23,7 +25,6 @@ from dexbridge.claude.testing.replies import (
     Text,
     ToolUse,
 )
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 _Seconds = Annotated[float, Field(ge=0)]
 
@@ -75,9 +76,7 @@ class _CutEntry(_Entry):
     pause: _Seconds = 0.0
 
     def value(self) -> ModelReply:
-        return CutStream(
-            *(entry.block() for entry in self.cut), after_blocks=self.after_blocks, pause=self.pause
-        )
+        return CutStream(*(entry.block() for entry in self.cut), after_blocks=self.after_blocks, pause=self.pause)
 
 
 class _ErrorEntry(_Entry):

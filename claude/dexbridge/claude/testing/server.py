@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias, cast
 
 from aiohttp import web
+
 from dexbridge.claude.testing import event_stream
 from dexbridge.claude.testing.model_request import ModelRequest
 from dexbridge.claude.testing.replies import (
@@ -68,9 +69,7 @@ class ScriptedModel:
         application.router.add_post("/v1/messages/count_tokens", _answer_count_tokens)
         application.router.add_route("*", "/{path:.*}", _answer_anything_else)
         # A reply with a long delay must not hold the end of a test, nor outlive a killed CLI.
-        self._runner = web.AppRunner(
-            application, access_log=None, shutdown_timeout=0.05, handler_cancellation=True
-        )
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.05, handler_cancellation=True)
         await self._runner.setup()
         await web.TCPSite(self._runner, self._host, self._port).start()
         self._port = self._runner.addresses[0][1]
