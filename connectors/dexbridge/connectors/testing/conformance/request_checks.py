@@ -145,8 +145,7 @@ class RequestChecks(Scenes[Server]):
         attempt, count = self.play(scene)
         require(
             count == 0 and isinstance(attempt, Retry),
-            f"{operation_id} sent after dispatch_before: give HttpPool Leave(dispatch.about_to_send, "
-            "dispatch.call.ensure_dispatchable).",
+            f"{operation_id} sent after dispatch_before: give HttpPool leave=dispatch.leave.",
         )
 
     def test_without_a_credential_nothing_is_sent(self, operation_id: str) -> None:

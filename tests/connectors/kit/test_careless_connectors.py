@@ -1,0 +1,244 @@
+"""The suite finds what a careless author does: the scaffold with one line changed, and the sentence it then says."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import itertools
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dexbridge.connectors import NotConnected
+from dexbridge.connectors.scaffold import package_name, write_scaffold
+from dexbridge.connectors.testing.conformance import ConnectorConformance
+from dexbridge.connectors.testing.conformance.troubles import REFUSALS, UNCLEAR, Trouble
+
+_NUMBERS = itertools.count(1)
+Suite = ConnectorConformance[Any]
+Change = Callable[[str, str, str], Suite]
+
+
+def unclear(name: str) -> Trouble:
+    return next(trouble for trouble in (*UNCLEAR, *REFUSALS) if trouble.name == name)
+
+
+@pytest.fixture
+def changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Change]:
+    """Writes the scaffold, changes one text in one of its files, and loads its suite."""
+    loaded: list[str] = []
+
+    def change(file: str, old: str, new: str) -> Suite:
+        name = f"careless-{next(_NUMBERS)}"
+        write_scaffold(name, tmp_path / name)
+        package = package_name(name)
+        path = tmp_path / name / ("tests" if file.startswith("test_") else f"src/{package}") / file
+        text = path.read_text()
+        assert text.count(old) == 1, f"{file} must hold this once: {old}"
+        path.write_text(text.replace(old, new))
+        monkeypatch.setattr(sys, "path", [str(tmp_path / name / "src"), *sys.path])
+        spec = importlib.util.spec_from_file_location(f"{package}_suite", tmp_path / name / "tests/test_conformance.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        loaded.append(package)
+        return module.TestConformance()
+
+    yield change
+    for package in loaded:
+        for module in [one for one in sys.modules if one.split(".")[0] == package]:
+            del sys.modules[module]
+
+
+NO_NOTE = 'return dispatch.uncertain(FailureKind.PROTOCOL, "The provider said created, but named no note.")'
+ANY_STATUS = 'return dispatch.uncertain(FailureKind.AVAILABILITY, f"The provider answered HTTP {answer.status}.")'
+GET = 'answer = await provider.get(dispatch.credential("api_key"), dispatch.leave, path)'
+POST = 'answer = await provider.post(dispatch.credential("api_key"), dispatch.leave, "/notes", body)'
+CHECK_NOTE = 'if note is None:\n            return dispatch.failed("invalidResponse"'
+UNREAD = 'if found is None:\n        return CannotTell(f"The notes could not be searched (HTTP {answer.status}).")'
+HEADERS = 'return {"Authorization": f"Bearer {api_key.reveal()}", "Accept": "application/json"}'
+
+REQUESTS: list[tuple[str, str, str, str, str, str]] = [
+    (NO_NOTE, 'return dispatch.failed("refused", FailureKind.PROTOCOL, "no note")', "addNote", "an empty body",
+     "must be uncertain", "an unreadable success called a failure"),
+    (ANY_STATUS, 'return dispatch.retry(FailureKind.AVAILABILITY, "try again")', "addNote", "HTTP 503",
+     "must be uncertain", "a write sent again after a 5xx"),
+    (ANY_STATUS, 'return dispatch.failed("refused", FailureKind.AVAILABILITY, "no")', "addNote", "redirect",
+     "must be uncertain", "a redirect called a failure"),
+    (POST, f"{POST}\n    {POST.replace('dispatch.leave', 'ANY_TIME')}", "addNote", "HTTP 500",
+     "One dispatch is one request", "a second request"),
+    (CHECK_NOTE, CHECK_NOTE.replace("note is None", "not note and not note.id"), "getNote", "a page of HTML",
+     "broke on 'a page of HTML'", "an answer used unchecked"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "operation_id", "trouble", "says"), [row[:5] for row in REQUESTS], ids=[row[5] for row in REQUESTS]
+)
+def test_a_wrong_outcome_is_found(
+    changed: Change,
+    caplog: pytest.LogCaptureFixture,
+    *,
+    old: str,
+    new: str,
+    operation_id: str,
+    trouble: str,
+    says: str,
+) -> None:
+    suite = changed("connection.py", old, new)
+    with pytest.raises(pytest.fail.Exception, match=says):
+        suite.test_an_unclear_answer_is_never_a_success_and_never_sent_again(operation_id, unclear(trouble), caplog)
+
+
+def test_a_refusal_sent_again_is_found(changed: Change, caplog: pytest.LogCaptureFixture) -> None:
+    refusal = "if 400 <= answer.status < 500 and answer.status != 408:\n"
+    again = f'{refusal}        return dispatch.retry(FailureKind.PROVIDER_REJECTION, "no")\n'
+    suite = changed("connection.py", refusal, again)
+    with pytest.raises(pytest.fail.Exception, match="must not be sent again after HTTP 422"):
+        suite.test_a_refusal_is_no_success_and_no_retry("addNote", unclear("HTTP 422"), caplog)
+
+
+def test_a_wait_that_is_ignored_is_found(changed: Change) -> None:
+    suite = changed(
+        "connection.py", '"the rate limit was reached.", answer.retry_after', '"the rate limit was reached."'
+    )
+    with pytest.raises(pytest.fail.Exception, match="asked for 2 s"):
+        suite.test_a_limit_waits_as_long_as_the_provider_asks("addNote")
+
+
+def test_a_request_without_leave_is_found(changed: Change) -> None:
+    suite = changed("connection.py", POST, POST.replace("dispatch.leave", "ANY_TIME"))
+    with pytest.raises(pytest.fail.Exception, match=r"leave=dispatch\.leave"):
+        suite.test_after_its_deadline_a_call_is_not_sent("addNote")
+
+
+def test_a_swallowed_connection_error_is_found(changed: Change) -> None:
+    swallowed = "return dispatch.failed('refused', FailureKind.TRANSPORT, 'away')"
+    wrapped = f"try:\n        {POST}\n    except Exception:\n        {swallowed}"
+    suite = changed("connection.py", POST, wrapped)
+    with pytest.raises(pytest.fail.Exception, match="Let HttpPool's errors through"):
+        suite.test_what_could_not_be_sent_is_a_retry("addNote")
+
+
+BRANCHES: list[tuple[str, str, str, str, str, str]] = [
+    ("test_conformance.py", '"notFound": {"note_id": "n404"}, ', "", "getNote", "notFound", "Say how getNote takes"),
+    ("connection.py", 'return dispatch.took("added", Note(note_id=note.id, text=note.text), dispatch.receipt(note.id))',
+     'return dispatch.took("added", Note(note_id=note.id, text=note.text), dispatch.receipt())', "addNote", "added",
+     "names the object"),
+    ("connection.py", '"check note_id: there is no such note."', '"404"', "getNote", "notFound", "in plain words"),
+    ("connection.py", "if answer.status == 404:", "if answer.status == 405:", "getNote", "notFound",
+     "to take the branch 'notFound'"),
+    ("local_provider.py", "self.notes.append(note)", "self.notes += [note, note]", "addNote", "added",
+     "wrote 2 things"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "old", "new", "operation_id", "branch_id", "says"), BRANCHES)
+def test_a_wrong_branch_is_found(
+    changed: Change, *, file: str, old: str, new: str, operation_id: str, branch_id: str, says: str
+) -> None:
+    suite = changed(file, old, new)
+    with pytest.raises(pytest.fail.Exception, match=says):
+        suite.test_every_branch_is_reached(operation_id, branch_id)
+
+
+def test_a_printed_or_logged_credential_is_found(
+    changed: Change, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    suite = changed("provider.py", HEADERS, f"print(api_key.reveal())\n    {HEADERS}")
+    with pytest.raises(pytest.fail.Exception, match="api_key shows in its output"):
+        suite.test_an_echoed_credential_is_not_passed_on("getNote", 0, caplog, capfd)
+    logged = "import base64, logging\n    logging.error('%s', base64.b64encode(b'user:' + api_key.reveal().encode()))"
+    suite = changed("provider.py", HEADERS, f"{logged}\n    {HEADERS}")
+    with pytest.raises(pytest.fail.Exception, match="api_key shows in its log"):
+        suite.test_an_echoed_credential_is_not_passed_on("getNote", 0, caplog, capfd)
+    caplog.clear()
+
+
+def test_an_encoded_credential_in_a_result_is_found(
+    changed: Change, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    plain = 'dispatch.failed("notFound", FailureKind.NOT_FOUND, "check note_id: there is no such note.")'
+    encoded = '__import__("base64").b64encode(dispatch.credential("api_key").reveal().encode()).decode()'
+    suite = changed("connection.py", plain, f'dispatch.failed("notFound", FailureKind.NOT_FOUND, {encoded})')
+    with pytest.raises(pytest.fail.Exception, match="api_key shows in its result"):
+        suite.test_an_echoed_credential_is_not_passed_on("getNote", 404, caplog, capfd)
+
+
+def test_a_kept_credential_is_found(changed: Change) -> None:
+    kept = '        self._key = api_key.reveal()\n        return await self._pool.request(\n            "GET"'
+    suite = changed("provider.py", '        return await self._pool.request(\n            "GET"', kept)
+    with pytest.raises(pytest.fail.Exception, match=r"kept at .*\._key"):
+        suite.test_nothing_keeps_a_credential_outside_of_a_secret("getNote")
+
+
+def test_a_credential_that_is_read_once_is_found(changed: Change) -> None:
+    keep = "global _kept\n    _kept = globals().get('_kept') or api_key.reveal()"
+    suite = changed("provider.py", HEADERS, f"{keep}\n    {HEADERS.replace('api_key.reveal()', '_kept')}")
+    with pytest.raises(pytest.fail.Exception, match="still sent the old credential"):
+        suite.test_a_rotated_credential_works_at_the_next_call("addNote")
+
+
+def test_an_untrue_not_sent_is_found(changed: Change) -> None:
+    suite = changed("connection.py", UNREAD, 'if found is None:\n        return FoundNotSent("It was not added.")')
+    with pytest.raises(pytest.fail.Exception, match="must say CannotTell"):
+        suite.test_what_cannot_be_read_proves_nothing("addNote", unclear("HTTP 500"))
+    with pytest.raises(pytest.fail.Exception, match="must say CannotTell"):
+        suite.test_what_may_not_be_read_proves_nothing("addNote", unclear("HTTP 403"))
+
+
+def test_a_find_of_something_else_is_found(changed: Change) -> None:
+    suite = changed("local_provider.py", "if note.reference == wanted]", "if note.reference]")
+    with pytest.raises(pytest.fail.Exception, match="Compare the Call ID"):
+        suite.test_the_same_call_of_another_session_is_not_ours("addNote")
+    with pytest.raises(pytest.fail.Exception, match="must find it"):
+        changed(
+            "connection.py", '"reference": dispatch.call.call_id}', '"reference": "another"}'
+        ).test_what_was_carried_out_is_found("addNote")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_pool_left_open_is_found(changed: Change) -> None:
+    suite = changed("connection.py", "connection.on_close(self._provider.close)", "pass")
+    with pytest.raises(pytest.fail.Exception, match="left something open"):
+        suite.test_closing_the_connection_closes_everything()
+
+
+def test_a_live_check_that_accepts_anything_or_raises_is_found(changed: Change) -> None:
+    refusal = 'return LiveCheck(ok=False, message=f"The provider does not accept'
+    suite = changed("definition.py", refusal, refusal.replace("False", "True"))
+    with pytest.raises(pytest.fail.Exception, match="accepts a wrong credential"):
+        suite.test_the_live_check_refuses_wrong_credentials()
+    suite = changed("definition.py", "except (ConnectorError, ValueError) as error:", "except ValueError as error:")
+    with pytest.raises(NotConnected):
+        suite.test_the_live_check_never_raises()
+
+
+def test_a_loose_or_talkative_configuration_is_found(changed: Change) -> None:
+    suite = changed("provider.py", "class Configuration(ConnectorConfiguration):", "class Configuration(BaseModel):")
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        suite.test_configuration_is_strict_and_echoes_nothing()
+    talkative = "class Configuration(BaseModel, extra='forbid', frozen=True):"
+    suite = changed("provider.py", "class Configuration(ConnectorConfiguration):", talkative)
+    with pytest.raises(pytest.fail.Exception, match="derive it from ConnectorConfiguration"):
+        suite.test_configuration_is_strict_and_echoes_nothing()
+
+
+def test_an_argument_without_a_description_is_found(changed: Change) -> None:
+    suite = changed("operations.py", ', description="The note\'s ID, such as n1."', "")
+    with pytest.raises(pytest.fail.Exception, match="needs a description"):
+        suite.test_the_schema_has_the_form_agents_take("getNote")
+
+
+def test_an_operation_without_an_example_or_a_binding_is_found(changed: Change) -> None:
+    suite = changed(
+        "connection.py",
+        "return bind_operation(GET_NOTE, self._connection, GetNoteInput, send=partial(get_note, self._provider))",
+        "return self.add_note()",
+    )
+    with pytest.raises(pytest.fail.Exception, match="must return every operation"):
+        suite.test_every_operation_is_bound_and_has_an_example()
