@@ -39,6 +39,7 @@ class Server:
     command: list[str]
     folder: Path
     more: Mapping[str, str] = field(default_factory=dict[str, str])
+    says: str = r"serves on (http://\S+)"
     url: str = ""
     _process: subprocess.Popen[bytes] | None = None
 
@@ -64,7 +65,7 @@ class Server:
                 env=environment(TMPDIR=str(self.folder), **{k: v.replace("PORT", port) for k, v in self.more.items()}),
             )
         for _ in range(600):
-            if (found := re.search(r"serves on (http://\S+)", self.log[before:])) is not None:
+            if (found := re.search(self.says, self.log[before:])) is not None:
                 self.url = found[1]
                 return
             if self._process.poll() is not None:

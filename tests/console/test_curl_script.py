@@ -7,9 +7,9 @@ import json
 import re
 import shutil
 import sys
-import urllib.request
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from tests.console.conftest import ROOT, Server, environment
@@ -62,17 +62,13 @@ async def test_the_script_cancels_an_order_after_its_approval(tmp_path: Path) ->
         assert server.stop() == 0
 
 
-def test_without_a_key_the_agent_is_not_registered_and_it_says_so(tmp_path: Path) -> None:
+async def test_without_a_key_the_agent_is_not_registered_and_it_says_so(tmp_path: Path) -> None:
     server = example_server(tmp_path)
     server.start()
     try:
         assert "The Claude agent is not registered: ANTHROPIC_API_KEY is not set." in server.log
-        request = urllib.request.Request(
-            f"{server.url}/products/agent-harnesses/claude-agent-sdk/sessions", data=b"{}", method="POST"
-        )
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(request, timeout=10)
-        assert refused.value.code == 404
-        refused.value.close()
+        sessions = "/products/agent-harnesses/claude-agent-sdk/sessions"
+        async with aiohttp.ClientSession(server.url) as http, http.post(sessions, json={}) as answer:
+            assert answer.status == 404
     finally:
         assert server.stop() == 0

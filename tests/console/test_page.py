@@ -189,6 +189,17 @@ async def test_what_a_person_writes_survives_what_happens_meanwhile(browser: Bro
         assert await box.input_value() == "half a sentence"
 
 
+async def test_text_is_seen_while_the_model_writes_it(browser: Browser, server: Server) -> None:
+    async with person(browser, server.url) as ada:
+        await ada.log_in()
+        await ada.start("slow one")
+        draft = ada.page.locator("#draft")
+        await ada.page.get_by_text("Let me <b>think</b>⟨U+202E⟩…").wait_for()
+        assert "running" in await ada.page.locator("#steps").inner_text()
+        await ada.hears("you said slow one")
+        await draft.wait_for(state="hidden")
+
+
 async def test_everything_is_done_with_the_keyboard(browser: Browser, server: Server) -> None:
     async with person(browser, server.url) as ada:
         keyboard = ada.page.keyboard

@@ -29,7 +29,7 @@ async def form_token(http: aiohttp.ClientSession, cookie: str) -> str:
 
 
 async def act(
-    http: aiohttp.ClientSession, deed: str, cookie: str, headers: dict[str, str] | None = None, **form: str
+    http: aiohttp.ClientSession, deed: str, cookie: str, form: dict[str, str], headers: dict[str, str] | None = None
 ) -> int:
     sent = {"Cookie": cookie, **(headers or {})}
     async with http.post(f"/do/{deed}", data=form, headers=sent, allow_redirects=False) as answer:
@@ -82,9 +82,9 @@ async def test_a_form_counts_only_with_its_token(http: aiohttp.ClientSession) ->
     assert eve is not None
     talk = await start(http)
     sending = {"session_id": talk.session_id, "text": "forged"}
-    assert await act(http, "send", ada, **sending) == 403
-    assert await act(http, "send", ada, **sending, form_token=await form_token(http, eve)) == 403
-    assert await act(http, "send", "", **sending, form_token=await form_token(http, ada)) == 303
+    assert await act(http, "send", ada, sending) == 403
+    assert await act(http, "send", ada, {**sending, "form_token": await form_token(http, eve)}) == 403
+    assert await act(http, "send", "", {**sending, "form_token": await form_token(http, ada)}) == 303
     token = await form_token(http, ada)
     for headers in (
         {"Origin": "https://evil.example"},
@@ -92,9 +92,9 @@ async def test_a_form_counts_only_with_its_token(http: aiohttp.ClientSession) ->
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
     ):
-        assert await act(http, "send", ada, headers, **sending, form_token=token) == 403
+        assert await act(http, "send", ada, {**sending, "form_token": token}, headers) == 403
     assert (await talk.snapshot())["messages"] == []
-    assert await act(http, "send", ada, **sending, form_token=token) == 303
+    assert await act(http, "send", ada, {**sending, "form_token": token}) == 303
     await talk.events("turn_answered")
 
 
@@ -113,10 +113,10 @@ async def test_an_approval_is_for_the_call_that_was_shown(http: aiohttp.ClientSe
         "interrupt_id": waiting["interrupt_id"],
         "form_token": await form_token(http, cookie),
     }
-    assert await act(http, "approve", cookie, **form) == 400
-    assert await act(http, "approve", cookie, **form, fingerprint="0" * 64) == 303
+    assert await act(http, "approve", cookie, form) == 400
+    assert await act(http, "approve", cookie, {**form, "fingerprint": "0" * 64}) == 303
     assert len((await talk.snapshot())["pending_interrupts"]) == 1
-    assert await act(http, "approve", cookie, **form, fingerprint=waiting["fingerprint"]) == 303
+    assert await act(http, "approve", cookie, {**form, "fingerprint": waiting["fingerprint"]}) == 303
     await talk.events("turn_answered")
 
 
@@ -124,10 +124,10 @@ async def test_forms_are_read_strictly(http: aiohttp.ClientSession) -> None:
     cookie = await log_in(http)
     assert cookie is not None
     token = await form_token(http, cookie)
-    assert await act(http, "no-such-deed", cookie, form_token=token) == 404
-    assert await act(http, "send", cookie, form_token=token) == 400
-    assert await act(http, "send", cookie, form_token=token, session_id="no-such", text="x") == 404
-    assert await act(http, "settle", cookie, form_token=token, session_id="x", sent="maybe") == 400
+    assert await act(http, "no-such-deed", cookie, {"form_token": token}) == 404
+    assert await act(http, "send", cookie, {"form_token": token}) == 400
+    assert await act(http, "send", cookie, {"form_token": token, "session_id": "no-such", "text": "x"}) == 404
+    assert await act(http, "settle", cookie, {"form_token": token, "session_id": "x", "sent": "maybe"}) == 400
     for body, kind, status in (
         (f"form_token={token}&session_id=a&session_id=b", "application/x-www-form-urlencoded", 400),
         ("%zz&=", "application/x-www-form-urlencoded", 400),

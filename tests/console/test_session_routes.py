@@ -110,6 +110,20 @@ async def test_two_streams_see_what_happens_live(http: aiohttp.ClientSession) ->
     assert first == second
 
 
+async def test_the_text_of_the_model_comes_on_request(http: aiohttp.ClientSession) -> None:
+    talk = await start(http)
+    asked = {"session_id": talk.session_id, "text": "true"}
+    kinds: list[str] = []
+    async with http.get(f"{ROUTES}/events", params=asked, headers={TOKEN: talk.token}) as answer:
+        await talk.post("/messages", text="slow one")
+        async for line in answer.content:
+            if line.startswith(b"event: "):
+                kinds.append(line.decode().strip().removeprefix("event: "))
+            if kinds and kinds[-1] == "turn_answered":
+                break
+    assert kinds.count("text") == 3
+
+
 async def test_all_faults_of_a_body_are_named_at_once(http: aiohttp.ClientSession) -> None:
     async with http.post(f"{ROUTES}/interrupts/resolve", json={"approved": "yes", "aproved": True}) as answer:
         assert answer.status == 400

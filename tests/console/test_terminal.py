@@ -153,8 +153,6 @@ async def test_a_person_sees_the_arguments_and_approves(commands: Commands) -> N
 
 
 async def test_an_operator_decides_and_settles_beside_a_worker(commands: Commands) -> None:
-    none = await commands.run("sessions", "list")
-    assert (none.code, "There is no database" in none.errors) == (2, True)
     async with commands.worker():
         chat = await commands.run("chat", "--app", SCRIPTED, given=REFUND)
         assert "A Worker runs on this database already" in chat.output
@@ -164,13 +162,11 @@ async def test_an_operator_decides_and_settles_beside_a_worker(commands: Command
         interrupt = str(line["pending_interrupt"]["interrupt_id"])  # type: ignore[index]
         asked = await commands.run("sessions", "approve", session)
         assert (asked.code, interrupt in asked.output) == (2, True)
-        assert (await commands.run("sessions", "approve", session, "--interrupt", "another")).code == 1
         assert (await commands.run("sessions", "approve", session, "--interrupt", interrupt)).code == 0
         resumed = await commands.run("chat", "--app", SCRIPTED, "--session", session)
         assert resumed.code == 0
     shown = await commands.run("sessions", "show", session)
     assert "OUTCOME UNKNOWN: refund_order: order_id 1" in shown.output
-    assert (await commands.run("sessions", "settle", session, "CallSingleAttemptTool-9", "--sent")).code == 1
     settled = await commands.run(
         "sessions", "settle", session, "CallSingleAttemptTool-1", "--not-sent", "--note", "Seen."
     )
@@ -206,6 +202,7 @@ def empty(tmp_path: Path) -> Commands:
         (["serve", "--app", "tests.console.scripted_app:no_flows"], "must give AgentSessionFlow values"),
         (["serve", "--host", "0.0.0.0", "--app", SCRIPTED], "--allow-host"),
         (["sessions", "show", "none"], "There is no session 'none'"),
+        (["sessions", "list", "--url", "sqlite:///no-such-folder/x.db"], "There is no database"),
     ],
 )
 async def test_mistakes_are_one_sentence(empty: Commands, arguments: list[str], said: str) -> None:
@@ -219,5 +216,6 @@ async def test_an_application_may_open_what_its_flows_need() -> None:
     with pytest.raises(CannotLoad):
         async with open_flows("tests.console.scripted_app:no_flows"):
             pass
-    async with open_flows(SCRIPTED) as flows:
-        assert [flow.flow_type for flow in flows] == ["Scripted"]
+    for name in (SCRIPTED, "tests.console.scripted_app:opened"):
+        async with open_flows(name) as flows:
+            assert [flow.flow_type for flow in flows] == ["Scripted"]

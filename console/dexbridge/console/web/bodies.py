@@ -21,7 +21,7 @@ __all__ = [
     "SteerBody",
 ]
 
-LARGEST_SEQUENCE = 2**53 - 1
+LARGEST_SEQUENCE = 2**31 - 1
 
 SessionId = Annotated[
     str,
@@ -88,10 +88,11 @@ class SessionQuery(Query):
 
 
 class EventsQuery(SessionQuery):
-    """Which events: those after a sequence, and whether to wait for more."""
+    """Which events: those after a sequence, whether to wait for more, and whether the model's text comes too."""
 
     after: Annotated[int, Field(ge=0, le=LARGEST_SEQUENCE)] = 0
     follow: bool = True
+    text: bool = False
 
 
 class StartedAnswer(BaseModel):

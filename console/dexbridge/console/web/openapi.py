@@ -59,7 +59,7 @@ _SEQUENCE: Final[Mapping[str, Any]] = {"type": "integer", "minimum": 0, "maximum
 
 _EVENT_FIELDS: Final[Mapping[str, Any]] = {
     "id": {"type": "string", "description": "The event's sequence."},
-    "event": {"type": "string", "enum": [kind.value for kind in EventKind]},
+    "event": {"type": "string", "enum": [*(kind.value for kind in EventKind), "text"]},
     "data": {"type": "string", "description": "The event as JSON: sequence, at, kind, data."},
 }
 
@@ -161,6 +161,13 @@ def _events() -> dict[str, Any]:
                 "in": "query",
                 "description": "Whether the stream stays open for events to come.",
                 "schema": {"type": "boolean", "default": True},
+            },
+            {
+                "name": "text",
+                "in": "query",
+                "description": "Whether pieces of text come too, as the model writes them: `text` events without an "
+                "ID, best effort, only from the process that runs the Steps.",
+                "schema": {"type": "boolean", "default": False},
             },
             {
                 "name": "Last-Event-ID",

@@ -82,7 +82,8 @@ async def serve(
         OSError: the address is taken or not this machine's.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as listening:
+    # The protocol is named, since asyncio turns Nagle's delay off only for sockets that name it.
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host.strip("[]"), port))
         listening.listen(128)

@@ -34,7 +34,7 @@ from dexbridge.console.web.guards import LOOPBACK_HOSTS, Guard
 from dexbridge.console.web.openapi import openapi_document
 from dexbridge.console.web.reading import read_json, read_query
 from dexbridge.console.web.refusals import Refused, refusal, status_refusal
-from dexbridge.console.web.streams import EventStreams, encode_session_event
+from dexbridge.console.web.streams import EventStreams, encode_session_event, encoded_text
 from dexbridge.console.web.tokens import TOKEN_HEADER, SessionTokens
 from dexbridge.sessions import AgentSessionClient, DatabaseUnavailable, InvalidRequest, UnknownSession
 
@@ -155,7 +155,8 @@ class _SessionRoutes:
         # A session that is not there is said now: once a stream has begun it is too late for a status.
         await self.sessions.get_snapshot(query.session_id)
         events = self.sessions.read_events(query.session_id, after=query.after, follow=query.follow)
-        return self.streams.respond(encode_session_event(event) async for event in events)
+        text = [encoded_text(self.sessions, query.session_id)] if query.text else []
+        return self.streams.respond((encode_session_event(event) async for event in events), *text)
 
     def _authorize(self, request: Request, session_id: str) -> None:
         self.tokens.check(request.headers.get(TOKEN_HEADER), session_id)

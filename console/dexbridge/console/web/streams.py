@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
-from typing import Final
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from typing import Any, Final
 
 from starlette.responses import Response, StreamingResponse
 
 from dexbridge.console.web.refusals import Refused
-from dexbridge.sessions import SessionEvent
+from dexbridge.sessions import AgentSessionClient, SessionError, SessionEvent
 
-__all__ = ["EventStreams", "encode_event", "encode_session_event"]
+__all__ = ["EventStreams", "encode_event", "encode_session_event", "encoded_text"]
 
 _HEARTBEAT_SECONDS: Final = 15.0
 _RECONNECT_MILLISECONDS: Final = 1000
@@ -40,8 +39,12 @@ class EventStreams:
         """Ends every stream; the browsers come back by themselves."""
         self._stopping.set()
 
-    def respond(self, messages: AsyncIterator[bytes]) -> Response:
+    def respond(self, messages: AsyncIterator[bytes], *beside: AsyncIterator[bytes]) -> Response:
         """The answer that sends encoded events as they come, and a comment when none has come for 15 seconds.
+
+        Args:
+            messages: The stream ends with it.
+            beside: Sent too while it lasts; its end, also in an error of the session's, ends nothing.
 
         Raises:
             Refused: 503 when too many are open or the server stops.
@@ -49,38 +52,37 @@ class EventStreams:
         if self._open >= self._limit or self._stopping.is_set():
             raise Refused(503, [("stream", "Too many event streams are open.")], {"Retry-After": "5"})
         return StreamingResponse(
-            self._stream(messages), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
+            self._stream([messages, *beside]), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
         )
 
-    async def _stream(self, messages: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+    async def _stream(self, sources: Sequence[AsyncIterator[bytes]]) -> AsyncGenerator[bytes]:
         self._open += 1
         stopping = asyncio.ensure_future(self._stopping.wait())
-        upcoming = asyncio.ensure_future(_next(messages))
+        upcoming = {asyncio.ensure_future(_next(source)): source for source in sources}
         try:
             yield f"retry: {_RECONNECT_MILLISECONDS}\n\n".encode()
             while True:
                 done, _ = await asyncio.wait(
-                    {upcoming, stopping}, timeout=_HEARTBEAT_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                    {stopping, *upcoming}, timeout=_HEARTBEAT_SECONDS, return_when=asyncio.FIRST_COMPLETED
                 )
                 if stopping in done:
                     return
                 if not done:
                     yield b": nothing new\n\n"
-                    continue
-                message = upcoming.result()
-                if message is None:
-                    return
-                yield message
-                upcoming = asyncio.ensure_future(_next(messages))
+                for task in [one for one in upcoming if one in done]:
+                    source = upcoming.pop(task)
+                    message = _result(task, ends_all=source is sources[0])
+                    if message is not None:
+                        yield message
+                        upcoming[asyncio.ensure_future(_next(source))] = source
+                    elif source is sources[0]:
+                        return
         finally:
             self._open -= 1
-            stopping.cancel()
-            upcoming.cancel()
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await upcoming
-            if isinstance(messages, AsyncGenerator):
-                with contextlib.suppress(RuntimeError):
-                    await messages.aclose()
+            await _end(stopping, *upcoming)
+            for source in sources:
+                if isinstance(source, AsyncGenerator):
+                    await source.aclose()
 
 
 def encode_event(kind: str, data: object, sequence: int | None = None) -> bytes:
@@ -94,6 +96,35 @@ def encode_event(kind: str, data: object, sequence: int | None = None) -> bytes:
 def encode_session_event(event: SessionEvent) -> bytes:
     """A session's event; its ID is its sequence, which `Last-Event-ID` brings back."""
     return encode_event(event.kind.value, event.model_dump(mode="json"), event.sequence)
+
+
+async def encoded_text(
+    sessions: AgentSessionClient, session_id: str, safe: Callable[[str], str] = str
+) -> AsyncGenerator[bytes]:
+    """What the session's model is writing, as events without an ID; nothing where no Steps run.
+
+    Args:
+        sessions: A client.
+        session_id: The session.
+        safe: Applied to each piece.
+    """
+    async for piece in sessions.listen(session_id):
+        yield encode_event("text", {"text": safe(piece)})
+
+
+def _result(task: asyncio.Future[bytes | None], *, ends_all: bool) -> bytes | None:
+    try:
+        return task.result()
+    except SessionError:
+        if ends_all:
+            raise
+        return None
+
+
+async def _end(*tasks: asyncio.Future[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _next(messages: AsyncIterator[bytes]) -> bytes | None:

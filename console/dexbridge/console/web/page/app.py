@@ -16,6 +16,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from dexbridge.console.shown.overview import Overview, SessionLine, pending_interrupt, unknown_calls
+from dexbridge.console.shown.text import plain
 from dexbridge.console.shown.timeline import timeline
 from dexbridge.console.web.bodies import EventsQuery
 from dexbridge.console.web.guards import LOOPBACK_HOSTS, SECURITY_HEADERS, Guard
@@ -25,7 +26,7 @@ from dexbridge.console.web.page.forms import read_form
 from dexbridge.console.web.page.templates_of import FOLDER, render
 from dexbridge.console.web.reading import read_query
 from dexbridge.console.web.refusals import Refused
-from dexbridge.console.web.streams import EventStreams, encode_event
+from dexbridge.console.web.streams import EventStreams, encode_event, encoded_text
 from dexbridge.sessions import AgentSessionClient, DatabaseUnavailable, InvalidRequest, SessionEngine, UnknownSession
 
 __all__ = ["operator_page"]
@@ -166,7 +167,10 @@ class _OperatorPage:
         last = request.headers.get("last-event-id")
         query = read_query(request, EventsQuery, {"after": last} if last else None)
         await self._reader.get_snapshot(query.session_id)
-        return self._streams.respond(_session_changes(self._reader, query.session_id, query.after))
+        return self._streams.respond(
+            _session_changes(self._reader, query.session_id, query.after),
+            encoded_text(self._reader, query.session_id, plain),
+        )
 
     async def do(self, request: Request) -> Response:
         self._access.check_origin(request)

@@ -72,13 +72,25 @@
     }
   };
 
+  // What the model is writing; not stored, and gone as soon as something is.
+  const write = (text) => {
+    const draft = document.getElementById("draft");
+    if (!draft) return;
+    draft.textContent = text ? draft.textContent + text : "";
+    draft.hidden = draft.textContent === "";
+  };
+
   const connect = () => {
     const events = new EventSource(address);
     events.onopen = () => {
       say("live");
       read();
     };
-    events.addEventListener("changed", read);
+    events.addEventListener("changed", () => {
+      write("");
+      read();
+    });
+    events.addEventListener("text", (event) => write(JSON.parse(event.data).text));
     events.onerror = () => {
       say("waiting");
       if (events.readyState === EventSource.CLOSED) {

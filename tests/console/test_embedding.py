@@ -1,0 +1,61 @@
+"""The quick start's application, as it stands in the document, under a plain ASGI server."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.console.conftest import OPERATOR_KEY, ROOT, Server, start
+
+DOCUMENT = ROOT / "docs" / "quick-start.md"
+
+
+def blocks() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+
+
+def test_the_python_of_the_quick_start_compiles() -> None:
+    for number, block in enumerate(blocks()):
+        compile(block, f"quick-start block {number}", "exec")
+
+
+async def test_routes_and_page_work_where_they_are_mounted(tmp_path: Path) -> None:
+    (source,) = [block for block in blocks() if "app.mount" in block]
+    mine = source.replace(
+        "from examples.order_support.app import flows", "from tests.console.scripted_app import opened"
+    )
+    (tmp_path / "my_application.py").write_text(mine.replace("flows()", "opened()"))
+    command = [sys.executable, "-m", "uvicorn", "my_application:app", "--port", "PORT", "--app-dir", str(tmp_path)]
+    more = {"DEX_ENGINE_URL": f"sqlite:///{tmp_path / 'sessions.db'}", "PYTHONPATH": str(ROOT)}
+    server = Server(command, tmp_path, more, says=r"running on (http://\S+)")
+    server.start()
+    try:
+        async with aiohttp.ClientSession(server.url, cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
+            talk = await start(http, "hello", routes="/support")
+            await talk.events("turn_answered")
+            async with http.get("/operate/") as answer:
+                assert answer.url.path == "/operate/login"
+            login = {"key": OPERATOR_KEY, "name": "Ada", "then": "/"}
+            async with http.post("/operate/login", data=login, allow_redirects=False) as answer:
+                assert answer.headers["Location"] == "/operate/"
+                assert "path=/operate" in answer.headers["Set-Cookie"].lower()
+            async with http.get(f"/operate/session?id={talk.session_id}") as answer:
+                text = await answer.text()
+            assert "you said hello" in text
+            addresses = [one for one in re.findall(r'(?:href|src|action|data-live)="([^"]+)"', text) if one[0] != "#"]
+            assert addresses
+            assert [one for one in addresses if not one.startswith("/operate/")] == []
+            async with http.get("/operate/static/console.css") as answer:
+                assert (answer.status, answer.content_type) == (200, "text/css")
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("path", ["../app.py", "..%2fapp.py", "%2e%2e/app.py", "../templates/base.html", ""])
+async def test_static_files_are_all_that_is_served(http: aiohttp.ClientSession, path: str) -> None:
+    async with http.get(f"/static/{path}", allow_redirects=False) as answer:
+        assert answer.status in (303, 404)
