@@ -9,11 +9,13 @@ if TYPE_CHECKING:
     from dexbridge.claude.environment import build_claude_cli_environment
     from dexbridge.claude.flow import claude_agent_session_flow
     from dexbridge.claude.options import ClaudeAgentOptionsContext
+    from dexbridge.claude.processes import CliProcesses
 
-__all__ = ["ClaudeAgentOptionsContext", "build_claude_cli_environment", "claude_agent_session_flow"]
+__all__ = ["ClaudeAgentOptionsContext", "CliProcesses", "build_claude_cli_environment", "claude_agent_session_flow"]
 
 _PLACES = {
     "ClaudeAgentOptionsContext": "dexbridge.claude.options",
+    "CliProcesses": "dexbridge.claude.processes",
     "build_claude_cli_environment": "dexbridge.claude.environment",
     "claude_agent_session_flow": "dexbridge.claude.flow",
 }

@@ -10,6 +10,7 @@ from claude_agent_sdk import SdkMcpTool
 
 from dexbridge.claude.function_tool import function_tools
 from dexbridge.claude.options import BuildOptions
+from dexbridge.claude.processes import CliProcesses
 from dexbridge.claude.runner import ClaudeRunner
 from dexbridge.sessions import AgentSessionFlow, SessionLimits
 from dexbridge.toolsource import OfferedTools, ToolPolicy, ToolSource
@@ -25,6 +26,7 @@ def claude_agent_session_flow(
     tool_sources: Sequence[ToolSource] = (),
     tool_policies: Mapping[str, ToolPolicy] | None = None,
     run_model_limit: timedelta = timedelta(minutes=15),
+    processes: CliProcesses = CliProcesses(),  # noqa: B008 - a frozen value
 ) -> AgentSessionFlow:
     """Builds the flow; build the same one in every process that runs its sessions or talks to them.
 
@@ -36,6 +38,7 @@ def claude_agent_session_flow(
         tool_sources: Offer Connector operations; every call of one runs in a Step of its own.
         tool_policies: By the tools' own names. A custom tool without one counts as a non-idempotent write that asks.
         run_model_limit: Longest time of one segment.
+        processes: How many CLI processes a Worker holds, and how long one may wait with a call.
 
     Raises:
         InvalidToolDefinition: A tool's name, schema or policy cannot be offered.
@@ -44,7 +47,7 @@ def claude_agent_session_flow(
     tools = OfferedTools(function_tools(custom_tools, policies), tool_sources, policies)
     return AgentSessionFlow(
         flow_type=flow_type,
-        runner=ClaudeRunner(build_options, tools, flow_type),
+        runner=ClaudeRunner(build_options, tools, flow_type, processes),
         tools=tools,
         limits=SessionLimits(run_model=run_model_limit),
     )

@@ -6,6 +6,7 @@ So even a call that the hook did not stop cannot reach a provider.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -25,6 +26,7 @@ __all__ = ["HandlerLock"]
 logger = logging.getLogger(__name__)
 
 _TOOL_USE_ID = "claudecode/toolUseId"
+_LONGEST_WAIT_SECONDS = 600.0
 
 Read = Callable[[dict[str, Any]], Awaitable[Mapping[str, Any]]]
 
@@ -47,14 +49,30 @@ class HandlerLock:
         ]
         # Only functions of the application that are reads; nothing here leads to a connection or to a write.
         self._reads = {tool.name: tool for tool in tools if isinstance(tool, FunctionTool) and not tool.effect.is_write}
-        self._recorded = recorded
-        self._handed_out = False
         self._on_refused = on_refused
+        self._expected: str | None = None
+        self._arrival: asyncio.Future[CallResult] | None = None
+        self._handed_out = False
+        if recorded is not None:
+            self.expect(recorded.tool_use_id)
+            self.give(recorded)
 
     @property
     def handed_out(self) -> bool:
         """Whether the recorded result was given to the CLI."""
         return self._handed_out
+
+    def expect(self, tool_use_id: str) -> None:
+        """The call's handler waits for its recorded result, which `give` brings; until then it returns nothing."""
+        self._expected = tool_use_id
+        self._arrival = asyncio.get_running_loop().create_future()
+        self._handed_out = False
+
+    def give(self, recorded: CallResult) -> None:
+        """Brings the recorded result of the expected call."""
+        assert self._arrival is not None, "a result is given for an expected call"
+        assert recorded.tool_use_id == self._expected, "a result is bound to one tool-use ID"
+        self._arrival.set_result(recorded)
 
     def server(self) -> McpSdkServerConfig:
         """The server for `ClaudeAgentOptions.mcp_servers`."""
@@ -71,10 +89,8 @@ class HandlerLock:
         del context
         meta: Mapping[str, Any] = params.meta or {}
         tool_use_id = str(meta.get(_TOOL_USE_ID) or "")
-        recorded = self._recorded
-        if recorded is not None and not self._handed_out and tool_use_id == recorded.tool_use_id:
-            self._handed_out = True
-            return _result(bounded(recorded.text), is_error=recorded.is_error)
+        if tool_use_id and tool_use_id == self._expected and not self._handed_out:
+            return await self._hand_out(params.name, tool_use_id)
         arguments = params.arguments or {}
         read = self._reads.get(params.name)
         if read is None:
@@ -86,6 +102,19 @@ class HandlerLock:
         if must_leave(read, checked):
             return self._refuse(params.name, tool_use_id)
         return await _run_read(read, checked)
+
+    async def _hand_out(self, name: str, tool_use_id: str) -> CallToolResult:
+        assert self._arrival is not None, "an expected call has a place for its result"
+        try:
+            # The process is ended long before; a wait in a handler is bounded all the same.
+            async with asyncio.timeout(_LONGEST_WAIT_SECONDS):
+                recorded = await asyncio.shield(self._arrival)
+        except TimeoutError:
+            return self._refuse(name, tool_use_id)
+        if self._handed_out:
+            return self._refuse(name, tool_use_id)
+        self._handed_out = True
+        return _result(bounded(recorded.text), is_error=recorded.is_error)
 
     def _refuse(self, name: str, tool_use_id: str) -> CallToolResult:
         self._on_refused(tool_use_id)

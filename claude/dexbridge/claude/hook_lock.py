@@ -7,6 +7,8 @@ reply is denied with a text that tells the model to ask again, since the CLI wou
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from claude_agent_sdk import HookContext, HookInput, HookJSONOutput
@@ -14,7 +16,7 @@ from claude_agent_sdk import HookContext, HookInput, HookJSONOutput
 from dexbridge.sessions import CallResult
 from dexbridge.toolsource import AgentTool, InvalidArguments, OfferedTools, leaves_segment, short_name
 
-__all__ = ["HookLock", "must_leave"]
+__all__ = ["HookLock", "LeavingCall", "Park", "must_leave"]
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +26,26 @@ def must_leave(tool: AgentTool, arguments: dict[str, Any]) -> bool:
     return leaves_segment(tool) or tool.asks(arguments)
 
 
+@dataclass(frozen=True, slots=True)
+class LeavingCall:
+    """The first call of a reply that must leave.
+
+    Attributes:
+        arguments: As the model gave them.
+        permission_mode: The CLI's.
+        asks: Whether a person must approve it.
+    """
+
+    tool_use_id: str
+    tool: str
+    arguments: dict[str, Any]
+    permission_mode: str
+    asks: bool
+
+
+Park = Callable[[LeavingCall], Awaitable[bool]]
+
+
 class HookLock:
     """The PreToolUse hook of one segment.
 
@@ -31,13 +53,15 @@ class HookLock:
         tools: What the session offers.
         replay: The recorded result this segment hands over; the CLI's replay of that call is allowed through to the
             handler, which returns it.
+        park: Asked whether the process may wait with the call instead of ending; `None`: it may not.
     """
 
-    def __init__(self, tools: OfferedTools, replay: CallResult | None) -> None:
+    def __init__(self, tools: OfferedTools, replay: CallResult | None, park: Park | None = None) -> None:
         self._tools = tools
         self._replay = replay
         self._leaving: str | None = None
         self._held = False
+        self._park = park
 
     @property
     def leaving(self) -> str | None:
@@ -48,13 +72,18 @@ class HookLock:
         """While held, no call leaves: the user has said something new, which the model must read first."""
         self._held = held
 
+    def renew(self) -> None:
+        """The call that left has its result: the next one may leave."""
+        self._leaving = None
+        self._replay = None
+
     def forget(self, tool_use_id: str) -> None:
         """The CLI went on in spite of the deferral: the next call may leave."""
         if self._leaving == tool_use_id:
             self._leaving = None
 
     async def __call__(self, hook_input: HookInput, tool_use_id: str | None, context: HookContext) -> HookJSONOutput:
-        """Decides about one call. Nothing is awaited, so two calls cannot both be the first."""
+        """Decides about one call. Nothing is awaited before a call is the first, so two cannot both be."""
         del context
         call = cast("dict[str, Any]", hook_input)
         name = short_name(str(call.get("tool_name", "")))
@@ -67,10 +96,11 @@ class HookLock:
         if self._replay is not None and identity == self._replay.tool_use_id:
             return _decide("allow", "the recorded result is handed over")
         try:
-            arguments = tool.validate(cast("dict[str, Any]", call.get("tool_input") or {}))
+            arguments = tool.validate(arguments_of(call))
         except InvalidArguments as error:
             return _decide("deny", str(error))
-        if not must_leave(tool, arguments):
+        asks = tool.asks(arguments)
+        if not (leaves_segment(tool) or asks):
             return _decide("allow", "a read runs inside the turn")
         if call.get("agent_id"):
             return _decide("deny", f"{name} cannot be called by a subagent: call this tool from the main conversation.")
@@ -87,7 +117,15 @@ class HookLock:
             )
         self._leaving = identity
         logger.debug("The call %s of %s leaves the CLI.", identity, name)
+        leaving = LeavingCall(identity, name, arguments_of(call), str(call.get("permission_mode", "default")), asks)
+        if self._park is not None and await self._park(leaving):
+            return _decide("allow", "the process waits in the handler for the recorded result")
         return _decide("defer", "the call runs in a Step of its own")
+
+
+def arguments_of(call: dict[str, Any]) -> dict[str, Any]:
+    """The arguments a hook was told of."""
+    return cast("dict[str, Any]", call.get("tool_input") or {})
 
 
 def _decide(decision: Literal["allow", "deny", "defer"], reason: str) -> HookJSONOutput:

@@ -177,6 +177,8 @@ def segment_options(
         mcp_servers={**servers, MCP_SERVER: handler_lock.server()},
         strict_mcp_config=True,
         session_store=transcript,
+        # A call that parks needs its entries while the CLI still runs.
+        session_store_flush="eager",
         include_partial_messages=True,
         # A message of an end user must not read files (@path) or run commands of the CLI (/clear).
         verbatim_prompts=True,

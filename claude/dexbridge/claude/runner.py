@@ -1,4 +1,4 @@
-"""The Claude adapter: runs segments on the real CLI, a new process for each."""
+"""The Claude adapter: runs segments on the real CLI."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import logging
 import os
 import traceback
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,12 +15,14 @@ from claude_agent_sdk import ClaudeAgentOptions
 
 from dexbridge.claude.failures import as_segment_failure
 from dexbridge.claude.handler_lock import HandlerLock
-from dexbridge.claude.hook_lock import HookLock
+from dexbridge.claude.hook_lock import HookLock, LeavingCall
 from dexbridge.claude.options import BuildOptions, ClaudeAgentOptionsContext, check_options, segment_options
-from dexbridge.claude.segment import Segment, SegmentResult
+from dexbridge.claude.parking import Parked, ParkingLot
+from dexbridge.claude.processes import CliProcesses, ProcessSlots
+from dexbridge.claude.segment import Segment
 from dexbridge.claude.transcript import SegmentTranscript, write_transcript
 from dexbridge.claude.worker_folder import WorkerFolder
-from dexbridge.sessions import Answered, CallLeaves, CallResult, Conversation, SegmentEnd, SegmentFailed
+from dexbridge.sessions import Answered, CallLeaves, CallResult, Conversation, SegmentEnd, SegmentFailed, ToolWish
 from dexbridge.toolsource import OfferedTools
 
 __all__ = ["ClaudeRunner"]
@@ -30,18 +33,28 @@ _CLOSE_SECONDS = 30.0
 
 
 class ClaudeRunner:
-    """Implements the two operations of architecture decision 8 with a cold resume.
+    """Implements the two operations of architecture decision 8, with a process that waits or with a cold resume.
 
     Args:
         build_options: The application's options factory.
         tools: What the session offers.
         flow_type: Handed to the factory.
+        processes: How many CLI processes, and how long one waits.
     """
 
-    def __init__(self, build_options: BuildOptions, tools: OfferedTools, flow_type: str) -> None:
+    def __init__(
+        self,
+        build_options: BuildOptions,
+        tools: OfferedTools,
+        flow_type: str,
+        processes: CliProcesses = CliProcesses(),  # noqa: B008 - a frozen value
+    ) -> None:
         self._build_options = build_options
         self._tools = tools
         self._flow_type = flow_type
+        self._processes = processes
+        self._lot = ParkingLot()
+        self._slots = ProcessSlots(processes.most, self._lot.drop_oldest)
         self._folder = WorkerFolder()
         self._running: set[asyncio.Task[Any]] = set()
         # The CLI tells the model when the folder changes between segments, so it is read once.
@@ -54,85 +67,114 @@ class ClaudeRunner:
     async def give_result(
         self, conversation: Conversation, result: CallResult, prompts: Sequence[str] = ()
     ) -> SegmentEnd:
-        """Resumes the Claude session: the CLI asks for the pending call's result and gets the recorded one."""
+        """Gives the recorded result to the process that waits for it, or to a new one that resumes the session."""
         return await self._run(conversation, result, prompts)
 
     async def close(self) -> None:
-        """Ends the segments that still run and removes the folder of this Worker."""
+        """Ends the segments that still run, the processes that wait, and the folder of this Worker."""
         running = set(self._running)
         for task in running:
             task.cancel()
         if running:
             await asyncio.wait(running, timeout=_CLOSE_SECONDS)
+        await self._lot.close()
         await asyncio.to_thread(self._folder.close)
 
     async def _run(self, conversation: Conversation, result: CallResult | None, prompts: Sequence[str]) -> SegmentEnd:
         options = self._options(conversation)
         limit = conversation.limit.total_seconds()
-        transcript = SegmentTranscript()
         task = asyncio.current_task()
         assert task is not None
         self._running.add(task)
         timer = asyncio.timeout(limit)
         try:
-            async with timer:
-                ended = await self._segment(conversation, options, transcript, result, prompts)
+            parked = await self._lot.take(conversation, result)
+            async with AsyncExitStack() as held:
+                if parked is not None:
+                    held.push_async_exit(parked.held)
+                else:
+                    await self._slots.take()
+                    held.callback(self._slots.give_back)
+                async with timer:
+                    if parked is not None and result is not None:
+                        segment = parked.segment
+                        ended = await segment.go_on(result, prompts, conversation.say)
+                    else:
+                        segment = await self._prepare(held, conversation, options, result)
+                        ended = await segment.run(prompts, hands_over=result is not None)
+                added = segment.transcript.take()
+                if segment.parked:
+                    assert ended.wish is not None
+                    rows = conversation.transcript_rows + len(added)
+                    waiting = Parked(segment, held.pop_all(), ended.wish.tool_use_id, rows)
+                    await self._lot.put(conversation.session_id, waiting, self._seconds(ended.wish))
         except Exception as error:  # noqa: BLE001 - the SDK raises many kinds; each is a failed segment
             failure = _too_long(limit) if timer.expired() else as_segment_failure(error)
             logger.info("A segment of %s failed: %s", conversation.session_id, failure)
             raise failure from None
         finally:
             self._running.discard(task)
-        if not transcript.added:
+        if not added:
             # Committed without it, the next segment would begin a new conversation without a word.
             raise SegmentFailed("The CLI gave no transcript: leave its session persistence on.", permanent=True)
         if ended.wish is None:
-            return Answered(ended.text, transcript.added)
-        return CallLeaves(ended.wish, ended.text, transcript.added)
+            return Answered(ended.text, added)
+        return CallLeaves(ended.wish, ended.text, added)
 
-    async def _segment(
+    async def _prepare(
         self,
+        held: AsyncExitStack,
         conversation: Conversation,
         options: ClaudeAgentOptions,
-        transcript: SegmentTranscript,
         result: CallResult | None,
-        prompts: Sequence[str],
-    ) -> SegmentResult:
-        hook_lock = HookLock(self._tools, result)
+    ) -> Segment:
+        transcript = SegmentTranscript()
+        segments: list[Segment] = []
+
+        async def park(call: LeavingCall) -> bool:
+            # Whoever waits for a slot is better served than a process that would only wait.
+            if self._slots.wanted or self._processes.bound(asks=call.asks) <= 0:
+                return False
+            return await segments[0].park(call)
+
+        hook_lock = HookLock(self._tools, result, park)
         handler_lock = HandlerLock(self._tools, result, hook_lock.forget)
-        with self._folder.segment() as folder:
-            cwd = str(options.cwd or self._cwd)
-            if conversation.begun:
-                entries = await conversation.load_transcript()
-                await asyncio.to_thread(
-                    write_transcript, folder.configuration, cwd, conversation.conversation_id, entries
-                )
-            complete = segment_options(
-                options,
-                hook_lock=hook_lock,
-                handler_lock=handler_lock,
-                transcript=transcript,
-                configuration=folder.configuration,
-                environment=os.environ,
-                cli=self._folder.cli(options.cli_path),
-                cwd=cwd,
-                on_stderr=_log_stderr,
-            )
-            if conversation.begun:
-                complete.resume = conversation.conversation_id
-            else:
-                complete.session_id = conversation.conversation_id
-            segment = Segment(
-                options=complete,
-                hook_lock=hook_lock,
-                handler_lock=handler_lock,
-                offered=[tool.name for tool in self._tools],
-                prompts=prompts,
-                hands_over=result is not None,
-                say=conversation.say,
-                kill=folder.kill,
-            )
-            return await segment.run()
+        folder = held.enter_context(self._folder.segment())
+        cwd = str(options.cwd or self._cwd)
+        if conversation.begun:
+            entries = await conversation.load_transcript()
+            await asyncio.to_thread(write_transcript, folder.configuration, cwd, conversation.conversation_id, entries)
+        complete = segment_options(
+            options,
+            hook_lock=hook_lock,
+            handler_lock=handler_lock,
+            transcript=transcript,
+            configuration=folder.configuration,
+            environment=os.environ,
+            cli=self._folder.cli(options.cli_path),
+            cwd=cwd,
+            on_stderr=_log_stderr,
+        )
+        if conversation.begun:
+            complete.resume = conversation.conversation_id
+        else:
+            complete.session_id = conversation.conversation_id
+        segment = Segment(
+            options=complete,
+            hook_lock=hook_lock,
+            handler_lock=handler_lock,
+            transcript=transcript,
+            offered=[tool.name for tool in self._tools],
+            say=conversation.say,
+            kill=folder.kill,
+        )
+        segments.append(segment)
+        return segment
+
+    def _seconds(self, wish: ToolWish) -> float:
+        """How long the process may wait with this call."""
+        tool = self._tools.find(wish.tool)
+        return self._processes.bound(asks=tool is None or tool.asks(wish.arguments))
 
     def _options(self, conversation: Conversation) -> ClaudeAgentOptions:
         context = ClaudeAgentOptionsContext(conversation.session_id, self._flow_type)

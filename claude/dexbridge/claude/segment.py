@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,12 +20,15 @@ from claude_agent_sdk import (
     ToolUseBlock,
 )
 
+from dexbridge.claude.deferral_entry import COMPARED_CLI_VERSIONS, deferral_entry, holds_call
 from dexbridge.claude.failures import check_init, check_result, check_retry
 from dexbridge.claude.handler_lock import HandlerLock
-from dexbridge.claude.hook_lock import HookLock
+from dexbridge.claude.hook_lock import HookLock, LeavingCall
+from dexbridge.claude.replies import StreamedReplies
 from dexbridge.claude.results import well_formed
+from dexbridge.claude.transcript import SegmentTranscript
 from dexbridge.claude.versions import warn_if_untested
-from dexbridge.sessions import SegmentFailed, ToolWish
+from dexbridge.sessions import CallResult, SegmentFailed, ToolWish
 from dexbridge.toolsource import mcp_name, short_name
 
 __all__ = ["Segment", "SegmentResult"]
@@ -34,6 +36,8 @@ __all__ = ["Segment", "SegmentResult"]
 logger = logging.getLogger(__name__)
 
 _HAND_OVER_SECONDS = 120.0
+_WHOLE_REPLY_SECONDS = 20.0
+_MIRROR_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +63,14 @@ class _Heard:
 
 @dataclass(slots=True)
 class Segment:
-    """The state of one run of the CLI.
+    """One process of the CLI: a run, and when it parks, the run after that.
 
     Args:
         options: Complete options.
         hook_lock: The hook in them.
         handler_lock: The MCP server in them.
+        transcript: The session store in them.
         offered: Tools the CLI must report as connected.
-        prompts: New user messages, given as one.
-        hands_over: Whether the run begins with the hand-over of a recorded result.
         say: Takes text as it is written.
         kill: Ends the CLI at once.
     """
@@ -75,59 +78,143 @@ class Segment:
     options: ClaudeAgentOptions
     hook_lock: HookLock
     handler_lock: HandlerLock
+    transcript: SegmentTranscript
     offered: Sequence[str]
-    prompts: Sequence[str]
-    hands_over: bool
     say: Callable[[str], None]
     kill: Callable[[], None]
+    _replies: StreamedReplies = field(default_factory=StreamedReplies)
     _heard: list[_Heard] = field(default_factory=list[_Heard])
+    _client: ClaudeSDKClient | None = None
+    _messages: AsyncGenerator[Message] | None = None
+    _next: asyncio.Task[Message] | None = None
+    _parked: asyncio.Future[SegmentResult] | None = None
+    _cli_version: str | None = None
 
-    async def run(self) -> SegmentResult:
-        """Runs the CLI to the end of the segment. Raises `SegmentFailed`, or what the SDK raises."""
-        client = ClaudeSDKClient(self.options)
+    @property
+    def parked(self) -> bool:
+        """Whether the process waits in the handler of a call that has left."""
+        return self._parked is not None and self._parked.done()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still waits; it may have been killed."""
+        return self.parked and self._next is not None and not self._next.done()
+
+    async def run(self, prompts: Sequence[str], *, hands_over: bool) -> SegmentResult:
+        """Starts the CLI and runs it to the end of the segment. Raises `SegmentFailed`, or what the SDK raises.
+
+        Args:
+            prompts: New user messages, given as one.
+            hands_over: Whether the run begins with the hand-over of a recorded result.
+        """
+        self._client = ClaudeSDKClient(self.options)
+        return await self._ending_unless_parked(self._start(self._client, prompts, hands_over=hands_over))
+
+    async def go_on(self, result: CallResult, prompts: Sequence[str], say: Callable[[str], None]) -> SegmentResult:
+        """Gives a process that waits its result, and runs it to the next end."""
+        self.say = say
+        self.hook_lock.renew()
+        return await self._ending_unless_parked(self._hand_over(prompts, result))
+
+    async def close(self) -> None:
+        """Ends a process that waits."""
+        self.kill()
+        await self._end_client()
+
+    async def park(self, call: LeavingCall) -> bool:
+        """The process waits with the call, if it is its reply's only one and the transcript can be completed.
+
+        See `HookLock`. The transcript then ends as after a real deferral, so a new process can go on from it.
+        """
+        if self._cli_version not in COMPARED_CLI_VERSIONS:
+            return False
+        if not await self._replies.is_only_call(call.tool_use_id, _WHOLE_REPLY_SECONDS):
+            return False
+        if not await self.transcript.wait_for(lambda entry: holds_call(entry, call.tool_use_id), _MIRROR_SECONDS):
+            return False
+        entry = deferral_entry(self.transcript.added, call.tool_use_id, call.permission_mode)
+        if entry is None or self._parked is None or self._parked.done():
+            return False
+        self.transcript.add(entry)
+        self.handler_lock.expect(call.tool_use_id)
+        wish = ToolWish(tool_use_id=call.tool_use_id, tool=call.tool, arguments=call.arguments)
+        self._parked.set_result(SegmentResult(wish, well_formed(self._said_before(call.tool_use_id))))
+        return True
+
+    async def _ending_unless_parked(self, work: Coroutine[Any, Any, SegmentResult]) -> SegmentResult:
         try:
-            result = await self._converse(client)
+            result = await work
         except BaseException:
             self.kill()
-            await _end(client)
+            await self._end_client()
             raise
-        # After a deferral the process is spent: anything sent to it would be answered with an error.
-        await _end(client)
+        if not self.parked:
+            # After a deferral the process is spent: anything sent to it would be answered with an error.
+            await self._end_client()
         return result
 
-    async def _converse(self, client: ClaudeSDKClient) -> SegmentResult:
-        prompt = "\n\n".join(self.prompts)
+    async def _start(self, client: ClaudeSDKClient, prompts: Sequence[str], *, hands_over: bool) -> SegmentResult:
         await client.connect()
-        if self.hands_over:
+        self._messages = _messages(client)
+        if hands_over:
             # No prompt: the CLI replays the pending call by itself, and an empty prompt would add a turn.
-            self.hook_lock.hold(bool(prompt))
-            result = await self._until_result(client, handing_over=True)
-            if not prompt:
-                return result
-            self.hook_lock.hold(False)
-        await client.query(prompt)
-        return await self._until_result(client, handing_over=False)
+            return await self._hand_over(prompts, None)
+        return await self._ask(client, prompts)
 
-    async def _until_result(self, client: ClaudeSDKClient, *, handing_over: bool) -> SegmentResult:
+    async def _hand_over(self, prompts: Sequence[str], result: CallResult | None) -> SegmentResult:
+        assert self._client is not None, "a result is handed to a connected CLI"
+        self.hook_lock.hold(bool(prompts))
+        if result is not None:
+            self.handler_lock.give(result)
+        ended = await self._until_result(handing_over=True)
+        if not prompts:
+            return ended
+        self.hook_lock.hold(False)
+        return await self._ask(self._client, prompts)
+
+    async def _ask(self, client: ClaudeSDKClient, prompts: Sequence[str]) -> SegmentResult:
+        await client.query("\n\n".join(prompts))
+        return await self._until_result(handing_over=False)
+
+    async def _until_result(self, *, handing_over: bool) -> SegmentResult:
+        assert self._messages is not None, "messages come from a connected CLI"
         self._heard.clear()
-        async with aclosing(_messages(client)) as messages:
-            while True:
-                try:
-                    # A resume with nothing pending would wait for ever.
-                    bound = _HAND_OVER_SECONDS if handing_over and not self.handler_lock.handed_out else None
-                    async with asyncio.timeout(bound):
-                        message = await anext(messages)
-                except TimeoutError:
-                    raise SegmentFailed("The CLI did not ask for the result of the pending call.") from None
-                except StopAsyncIteration:
-                    raise SegmentFailed("The CLI ended without a result.") from None
+        self._parked = asyncio.get_running_loop().create_future()
+        while True:
+            if self._next is None:
+                self._next = asyncio.ensure_future(anext(self._messages))
+            # A resume with nothing pending would wait for ever.
+            bound = _HAND_OVER_SECONDS if handing_over and not self.handler_lock.handed_out else None
+            await asyncio.wait((self._next, self._parked), timeout=bound, return_when=asyncio.FIRST_COMPLETED)
+            if self._next.done():
+                message = self._taken(self._next)
+                self._next = None
                 if isinstance(message, ResultMessage):
                     return self._end(message, handing_over=handing_over)
-                self._hear(message)
+                await self._hear(message)
+            elif self._parked.done():
+                return self._parked.result()
+            elif not self.handler_lock.handed_out:
+                raise SegmentFailed("The CLI did not ask for the result of the pending call.")
 
-    def _hear(self, message: Message) -> None:
+    def _taken(self, task: asyncio.Task[Message]) -> Message:
+        try:
+            return task.result()
+        except StopAsyncIteration:
+            raise SegmentFailed("The CLI ended without a result.") from None
+
+    async def _end_client(self) -> None:
+        if self._next is not None:
+            self._next.cancel()
+            await asyncio.gather(self._next, return_exceptions=True)
+            self._next = None
+        if self._client is not None:
+            await _end(self._client)
+
+    async def _hear(self, message: Message) -> None:
         match message:
             case SystemMessage(subtype="init", data=data):
+                self._cli_version = str(data.get("claude_code_version"))
                 check_init(data, [mcp_name(name) for name in self.offered])
                 warn_if_untested(data)
             case SystemMessage(subtype="api_retry", data=data):
@@ -135,6 +222,7 @@ class Segment:
             case StreamEvent(parent_tool_use_id=None, event=event):
                 if self.hook_lock.leaving is None and (text := _delta(event)):
                     self.say(text)
+                await self._replies.hear(event)
             case AssistantMessage(parent_tool_use_id=None, error=None, content=content, message_id=reply):
                 self._heard.extend(
                     _Heard(reply, block) for block in content if isinstance(block, TextBlock | ToolUseBlock)

@@ -20,7 +20,7 @@ class Conversation:
     Attributes:
         session_id: The session.
         conversation_id: The framework's ID of the conversation.
-        begun: Whether an earlier segment was committed; if not, the transcript is empty.
+        transcript_rows: Rows of the committed transcript.
         load_transcript: Reads the committed transcript.
         say: Called with each piece of text as the model writes it. Best effort: a segment that fails is run again.
         limit: How long the segment may take.
@@ -28,10 +28,15 @@ class Conversation:
 
     session_id: str
     conversation_id: str
-    begun: bool
+    transcript_rows: int
     load_transcript: Callable[[], Awaitable[Sequence[TranscriptEntry]]]
     say: Callable[[str], None]
     limit: timedelta
+
+    @property
+    def begun(self) -> bool:
+        """Whether an earlier segment was committed."""
+        return self.transcript_rows > 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from dexbridge.sessions.steps.results import not_called
 from dexbridge.sessions.text import storable_json, storable_text
 from dexbridge.sessions.transition import Change, TranscriptEntry, Transition
 from dexbridge.sessions.turns import assistant_message, end_turn, take_steering
-from dexbridge.sessions.withdrawal import stop_turn, superseded, withdraw
+from dexbridge.sessions.withdrawal import stop_at_limit, stop_turn, superseded, withdraw
 from dexbridge.toolsource import (
     AgentTool,
     InvalidArguments,
@@ -65,7 +65,10 @@ async def _unless_cancelled(context: StepContext, work: Coroutine[Any, Any, T]) 
     cancelled = asyncio.ensure_future(context.cancelled())
     try:
         await asyncio.wait((running, cancelled), return_when=asyncio.FIRST_COMPLETED)
-        return running.result() if running.done() else None
+        if running.done():
+            return running.result()
+        # Raises when the session was taken over: then the segment is of no use any more.
+        return cancelled.result()
     finally:
         for task in (running, cancelled):
             task.cancel()
@@ -78,7 +81,7 @@ async def _segment(context: StepContext) -> tuple[SegmentEnd, int]:
     conversation = Conversation(
         session_id=state.session_id,
         conversation_id=state.conversation_id,
-        begun=state.transcript_rows > 0,
+        transcript_rows=state.transcript_rows,
         load_transcript=context.load_transcript,
         say=context.say,
         limit=limits.run_model,
@@ -149,7 +152,7 @@ def _answered(context: StepContext, end: Answered, attempts: int) -> Change:
         said = assistant_message(state, end.text)
         kept, size = weigh(_committed(state, end.transcript), context.flow.limits)
         ran = completed(context, ended="answered", segment_attempts=attempts)
-        if kept.steering and not (kept.cancelling or kept.ending):
+        if kept.steering and not (kept.cancelling or kept.ending is not None):
             steered, asked = take_steering(kept)
             return Transition(steered.with_due(StepType.RUN_MODEL), (*said, *asked), end.transcript, (), (ran, *size))
         answered = NewEvent(kind=EventKind.TURN_ANSWERED, data={"turn": state.turn, "text": end.text})
@@ -178,8 +181,10 @@ def _call_left(context: StepContext, end: CallLeaves, attempts: int) -> Change:
         assert tool is not None, "a checked call has a tool"
         step = StepType.AWAIT_TOOL_APPROVAL if call.asked else tool_step(tool)
         moved = kept.model_copy(update={"call": call}).with_due(step)
-        if moved.cancelling or moved.ending:
+        if moved.cancelling:
             return _with(stop_turn(moved), said, end, event, *size)
+        if moved.ending is not None:
+            return _with(stop_at_limit(moved), said, end, event, *size)
         if moved.steering and call.asked:
             taken, withdrawn = withdraw(moved, superseded(call))
             return Transition(taken.with_due(StepType.RESUME_TURN), said, end.transcript, withdrawn, (event, *size))
@@ -237,6 +242,6 @@ def _committed(state: SessionState, transcript: tuple[TranscriptEntry, ...]) -> 
             "prompt": (),
             "result": None,
             "transcript_rows": state.transcript_rows + len(transcript),
-            "transcript_bytes": state.transcript_bytes + sum(len(entry.json) for entry in transcript),
+            "transcript_bytes": state.transcript_bytes + sum(len(entry.json.encode()) for entry in transcript),
         }
     )
