@@ -11,7 +11,8 @@ from dexbridge.toolsource import ToolSourceError
 from examples.order_support.app import serve
 
 logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
-logging.getLogger("aiohttp").setLevel(logging.WARNING)
+for chatty in ("aiohttp", "dbos"):
+    logging.getLogger(chatty).setLevel(logging.WARNING)
 try:
     asyncio.run(serve())
 except (ConfigurationError, ConnectorError, ToolSourceError, SessionError, OSError) as error:

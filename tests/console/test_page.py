@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -248,6 +250,38 @@ async def test_it_fits_a_phone(browser: Browser, server: Server, dark: bool) -> 
         assert await ada.fits()
         await ada.page.goto(f"{ada.url}/inbox")
         assert await ada.fits()
+
+
+async def test_a_slack_reply_of_the_example_is_approved(browser: Browser, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'sessions.db'}"
+    command = [sys.executable, "-m", "dexbridge.console", "serve", "--port", "PORT", "--url", url]
+    workspace = ["--slack-workspace", "support-slack=https://acme.slack.com"]
+    server = Server([*command, *workspace], tmp_path, {"OFFLINE": "1"})
+    server.start()
+    try:
+        async with person(browser, server.url) as ada:
+            await ada.log_in()
+            await ada.start("Reply in Slack thread C0123456789 1710000000.000100: Ships Thursday")
+            await ada.page.locator(".ask").wait_for()
+            shown = await ada.page.locator(".ask").inner_text()
+            for part in ("slack_post_thread_reply", "slack/support-slack", "C0123456789", "1710000000.000100"):
+                assert part in shown
+            await ada.page.get_by_role("button", name="Approve").click()
+            await ada.hears("I posted the reply")
+            title = "Slack · reply in C0123456789 thread 1710000000.000100: 'Ships Thursday'"
+            line = ada.page.locator("#steps .step", has_text=title)
+            text = await line.inner_text()
+            found = re.search(r"Call ID\s+([0-9a-f-]{36})", text)
+            assert found is not None
+            assert "1 attempt" in text
+            posted = re.search(r"object\s+(\d+)\.(\d{6})", text)
+            assert posted is not None
+            assert await line.get_by_role("link", name="open in Slack").get_attribute("href") == (
+                f"https://acme.slack.com/archives/C0123456789/p{posted[1]}{posted[2]}"
+                "?thread_ts=1710000000.000100&cid=C0123456789"
+            )
+    finally:
+        assert server.stop() == 0
 
 
 async def test_it_comes_back_after_the_server_was_away(browser: Browser, tmp_path: Path) -> None:

@@ -85,7 +85,12 @@ async def serve(
     # The protocol is named, since asyncio turns Nagle's delay off only for sockets that name it.
     with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host.strip("[]"), port))
+        try:
+            listening.bind((host.strip("[]"), port))
+        except OSError as error:
+            raise OSError(
+                error.errno, f"{host}:{port} cannot be listened on ({error.strerror}): choose another address or port"
+            ) from None
         listening.listen(128)
         listening.setblocking(False)
         bound_port: int = listening.getsockname()[1]

@@ -30,7 +30,7 @@ from dexbridge.console.web.bodies import (
     StartSessionBody,
     SteerBody,
 )
-from dexbridge.console.web.guards import LOOPBACK_HOSTS, Guard
+from dexbridge.console.web.guards import LOOPBACK_HOSTS, SECURITY_HEADERS, Guard
 from dexbridge.console.web.openapi import openapi_document
 from dexbridge.console.web.reading import read_json, read_query
 from dexbridge.console.web.refusals import Refused, refusal, status_refusal
@@ -195,4 +195,5 @@ def _http(_request: Request, error: Exception) -> Response:
 def _broken(request: Request, error: Exception) -> Response:
     # Its text may hold anything; the type and the route are enough to look for it.
     logger.error("%s %s raised %s.", request.method, request.url.path, type(error).__name__)
-    return status_refusal(500)
+    # Starlette answers a crash from outside of the guard.
+    return status_refusal(500, SECURITY_HEADERS)
