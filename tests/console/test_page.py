@@ -138,6 +138,35 @@ async def test_two_decisions_at_once_are_one(browser: Browser, server: Server) -
         grace.errors.clear()
 
 
+async def test_a_click_too_many_does_not_decide_about_the_next_call(browser: Browser, tmp_path: Path) -> None:
+    server = scripted_server(tmp_path)
+    server.start()
+    try:
+        async with person(browser, server.url) as ada:
+            await ada.log_in()
+            for order_id in ("1", "2"):
+                await ada.start(call("cancel_order", order_id))
+                await ada.page.locator(".ask").wait_for()
+            await ada.page.goto(f"{ada.url}/inbox")
+            cards = ada.page.locator(".ask")
+            assert await cards.count() == 2
+            button = cards.first.get_by_role("button", name="Approve")
+            await button.click(trial=True)
+            box = await button.bounding_box()
+            assert box is not None
+            place = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+            async with ada.page.expect_navigation():
+                await ada.page.mouse.dblclick(*place)
+            await ada.page.mouse.click(*place)
+            await ada.page.wait_for_timeout(300)
+            assert await ada.page.locator("#badge").inner_text() == "1"
+            assert await cards.count() == 1
+            await cards.get_by_role("button", name="Approve").click()
+            await ada.page.get_by_text("Nothing waits for you.").wait_for()
+    finally:
+        assert server.stop() == 0
+
+
 async def test_hostile_text_stays_text(browser: Browser, server: Server) -> None:
     async with person(browser, server.url) as ada:
         await ada.log_in("<script>alert(9)</script>")

@@ -41,6 +41,7 @@ _HEADERS: Final[Mapping[str, str]] = {
     ),
 }
 _SHOWN_EVENTS: Final = 600
+_SHOWN_MESSAGES: Final = 200
 
 Page = Callable[[Request, Operator], Awaitable[Response]]
 
@@ -155,7 +156,8 @@ class _OperatorPage:
             interrupt=pending_interrupt(snapshot),
             unknown=unknown_calls(snapshot),
             steps=timeline(snapshot, events, self._workspaces),
-            left_out=after > 0,
+            messages=snapshot.messages if whole else snapshot.messages[-_SHOWN_MESSAGES:],
+            left_out=after > 0 or (not whole and len(snapshot.messages) > _SHOWN_MESSAGES),
             known=snapshot.state.flow_type in self._clients or not self._clients,
             note=_note(request),
         )

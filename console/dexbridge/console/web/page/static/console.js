@@ -80,8 +80,10 @@
     draft.hidden = draft.textContent === "";
   };
 
+  let events = null;
   const connect = () => {
-    const events = new EventSource(address);
+    if (document.hidden) return;
+    events = new EventSource(address);
     events.onopen = () => {
       say("live");
       read();
@@ -93,14 +95,34 @@
     events.addEventListener("text", (event) => write(JSON.parse(event.data).text));
     events.onerror = () => {
       say("waiting");
-      if (events.readyState === EventSource.CLOSED) {
+      if (events && events.readyState === EventSource.CLOSED) {
         // Refused, not merely lost: perhaps the login is over. Reading the page finds out.
+        events = null;
         setTimeout(() => {
           read();
-          connect();
+          if (!events) connect();
         }, 2000);
       }
     };
   };
   connect();
+
+  // Browsers open six connections to a server and no more; windows nobody looks at ask now and then instead.
+  document.addEventListener("visibilitychange", () => {
+    if (events) events.close();
+    events = null;
+    if (document.hidden) say("resting");
+    else connect();
+  });
+  setInterval(() => {
+    if (document.hidden) read();
+  }, 15000);
+
+  document.addEventListener("submit", (event) => {
+    if (event.target.dataset.sent) event.preventDefault();
+    event.target.dataset.sent = "1";
+  });
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) location.reload();
+  });
 })();
