@@ -14,7 +14,12 @@ from typing import Any
 import psutil
 from claude_agent_sdk import ClaudeAgentOptions, SdkMcpTool, tool
 
-from dexbridge.claude import ClaudeAgentOptionsContext, build_claude_cli_environment, claude_agent_session_flow
+from dexbridge.claude import (
+    ClaudeAgentOptionsContext,
+    CliProcesses,
+    build_claude_cli_environment,
+    claude_agent_session_flow,
+)
 from dexbridge.claude.testing import ScriptedModel, ToolResult, ToolUse
 from dexbridge.connectors import slack
 from dexbridge.connectors.testing import MemoryConnection, MemoryProject
@@ -39,6 +44,8 @@ POST = "mcp__tools__slack_post_thread_reply"
 LIST = "mcp__tools__slack_list_thread_messages"
 LOOK_UP = "mcp__tools__look_up_order"
 CANCEL = "mcp__tools__cancel_order"
+COLD = CliProcesses(park_call=timedelta(0), park_approval=timedelta(0))
+"""No process waits with its call: each is resumed in a new one."""
 SLACK_REPLY_STEPS = ["RunModel", "AwaitToolApproval", "CallSingleAttemptTool", "ResumeTurn", "RunModel"]
 
 BuildOptions = Callable[[ClaudeAgentOptionsContext], ClaudeAgentOptions]
@@ -137,6 +144,7 @@ class Stage:
         limits: Mapping[str, Any] | None = None,
         run_model_limit: timedelta = timedelta(seconds=60),
         flow_type: str = FLOW,
+        processes: CliProcesses = CliProcesses(),  # noqa: B008 - a frozen value
     ) -> AgentSessionFlow:
         """A flow with the order tools and the Slack tools."""
 
@@ -154,6 +162,7 @@ class Stage:
             tool_sources=[ConnectorToolSource(connector_tools(connected))],
             tool_policies=(ORDER_POLICIES if tools is None else {}) if policies is None else policies,
             run_model_limit=run_model_limit,
+            processes=processes,
         )
         return replace(flow, limits=replace(flow.limits, **(limits or {})))
 

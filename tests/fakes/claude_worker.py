@@ -47,7 +47,9 @@ def worker_flow(model_url: str, endpoint: str, *, http_timeout: float = 30.0) ->
 
 
 async def _serve(database: str, model_url: str, endpoint: str) -> None:
-    async with open_engine(f"sqlite:///{database}", [worker_flow(model_url, endpoint)]):
+    async with open_engine(
+        database if "://" in database else f"sqlite:///{database}", [worker_flow(model_url, endpoint)]
+    ):
         print("serving", flush=True)
         await asyncio.Event().wait()
 

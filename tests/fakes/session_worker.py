@@ -1,4 +1,4 @@
-"""A Worker process for crash tests: `python session_worker.py <database> <folder> <mode>`.
+"""A Worker process for crash tests: `python session_worker.py <url> <folder> <mode> <ready>`.
 
 It serves the flow `support` until it is killed. When it is `armed`, a call whose `order_id` names a point stands still
 there, after writing `<folder>/reached <point>`. `committed <step>` kills the process as soon as session s-1 has
@@ -31,7 +31,7 @@ def note(folder: Path, line: str) -> None:
     os.close(descriptor)
 
 
-async def serve(url: str, folder: Path, mode: str) -> None:
+async def serve(url: str, folder: Path, mode: str, ready: str) -> None:
     async def stand_still_at(point: str, order: str) -> None:
         if mode == "armed" and point == order:
             (folder / f"reached {point}").touch()
@@ -62,7 +62,7 @@ async def serve(url: str, folder: Path, mode: str) -> None:
     flow = AgentSessionFlow("support", ScriptedRunner(after=after), OfferedTools(tools), limits)
     async with open_engine(url, [flow]) as engine:
         client = AgentSessionClient(engine)
-        (folder / "ready").touch()
+        (folder / ready).touch()
         if mode.startswith("committed "):
             async for event in client.read_events("s-1", follow=True):
                 if event.kind is EventKind.STEP_COMPLETED and event.data["step_execution_id"] == mode.split(" ")[1]:
@@ -71,4 +71,4 @@ async def serve(url: str, folder: Path, mode: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(f"sqlite:///{sys.argv[1]}", Path(sys.argv[2]), sys.argv[3]))
+    asyncio.run(serve(sys.argv[1], Path(sys.argv[2]), sys.argv[3], sys.argv[4]))

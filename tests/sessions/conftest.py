@@ -1,16 +1,24 @@
-"""A session on a real SQLite file, with a scripted framework."""
+"""A session on a real database, with a scripted framework.
+
+Tests run on SQLite. Those of a module that sets `BOTH_DATABASES` run on PostgreSQL too.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import sqlite3
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+import json
+import os
+import uuid
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
+from sqlalchemy import Connection, NullPool, create_engine, make_url, text
 
 from dexbridge.sessions import (
     AgentSessionClient,
@@ -33,7 +41,7 @@ LIMITS = SessionLimits(
     dispatch_window=timedelta(seconds=2),
     reconcile_margin=timedelta(milliseconds=50),
 )
-TURN_OVER = (EventKind.TURN_ANSWERED, EventKind.TURN_FAILED)
+TURN_OVER = (EventKind.TURN_ANSWERED, EventKind.TURN_FAILED, EventKind.TURN_CANCELLED)
 
 
 @dataclass
@@ -43,18 +51,24 @@ class Talk:
     client: AgentSessionClient
     session_id: str = "s-1"
 
-    async def say(self, text: str) -> bool:
-        return await self.client.send_user_message(self.session_id, text)
+    async def say(self, words: str, message_id: str | None = None) -> bool:
+        return await self.client.send_user_message(self.session_id, words, message_id=message_id)
 
-    async def ask(self, text: str) -> str:
+    async def steer(self, words: str) -> bool:
+        return await self.client.steer(self.session_id, words)
+
+    async def cancel(self) -> bool:
+        return await self.client.cancel_turn(self.session_id)
+
+    async def ask(self, words: str) -> str:
         """Says something, waits for the turn's end and returns the answer or the error."""
         after = (await self.snapshot()).last_event
-        assert await self.say(text)
+        assert await self.say(words)
         return await self.answer(after)
 
     async def answer(self, after: int = 0) -> str:
         event = await self.event(*TURN_OVER, after=after)
-        return str(event.data["text"] if event.kind is EventKind.TURN_ANSWERED else event.data["error"])
+        return str(event.data.get("text") or event.data.get("error") or event.kind.value)
 
     async def event(self, *kinds: EventKind, after: int = 0) -> SessionEvent:
         """The first event of those kinds, now or when it comes."""
@@ -89,7 +103,80 @@ class Talk:
         ]
 
 
+@dataclass(frozen=True)
+class Database:
+    """A database of a test, and a private folder beside it.
+
+    Attributes:
+        url: As `open_engine` takes it.
+        folder: For what else a test writes.
+    """
+
+    url: str
+    folder: Path
+
+    @property
+    def is_postgres(self) -> bool:
+        return self.url.startswith("postgresql")
+
+    def rows(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
+        """What is in the database, as a person with a SQL shell sees it."""
+        with self._connected() as connection:
+            return [tuple(row) for row in connection.execute(text(query), values)]
+
+    def write(self, statement: str, **values: Any) -> None:
+        with self._connected() as connection:
+            connection.execute(text(statement), values)
+
+    def change_state(self, session_id: str, change: Callable[[dict[str, Any]], None]) -> None:
+        """Edits a session's state, as another process's commit does."""
+        with self._connected() as connection:
+            lock = " for update" if self.is_postgres else ""
+            where = f"from dexbridge_sessions where session_id = :id{lock}"
+            state = json.loads(connection.execute(text(f"select state {where}"), {"id": session_id}).scalar_one())
+            change(state)
+            connection.execute(
+                text("update dexbridge_sessions set state = :state, version = version + 1 where session_id = :id"),
+                {"state": json.dumps(state), "id": session_id},
+            )
+
+    def workflows(self) -> dict[str, str]:
+        """DBOS's own record of its workflows: their status by ID."""
+        table = "dbos.workflow_status" if self.is_postgres else "workflow_status"
+        return {str(row[0]): str(row[1]) for row in self.rows(f"select workflow_uuid, status from {table}")}
+
+    @contextmanager
+    def _connected(self) -> Generator[Connection]:
+        url = self.url.replace("postgresql://", "postgresql+psycopg://")
+        engine = create_engine(url, poolclass=NullPool, connect_args={} if self.is_postgres else {"timeout": 30})
+        with engine.begin() as connection:
+            yield connection
+
+
+@contextmanager
+def postgres_database(server: str, template: str | None = None) -> Generator[str]:
+    """A new database on that server; dropped at the end."""
+    name = f"dexbridge_test_{uuid.uuid4().hex}"
+    admin_url = make_url(server).set(drivername="postgresql+psycopg", database="postgres")
+    admin = create_engine(admin_url, isolation_level="AUTOCOMMIT", poolclass=NullPool)
+
+    def execute(statement: str) -> None:
+        with admin.connect() as connection:
+            connection.execute(text(statement))
+
+    execute(f"create database {name}" + (f" template {template}" if template else ""))
+    try:
+        yield make_url(server).set(database=name).render_as_string(hide_password=False)
+    finally:
+        execute(f"drop database {name} with (force)")
+
+
 Opening = Callable[..., AbstractAsyncContextManager[Talk]]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "database" in metafunc.fixturenames and getattr(cast("Any", metafunc).module, "BOTH_DATABASES", False):
+        metafunc.parametrize("database", ["sqlite", "postgres"], indirect=True)
 
 
 @pytest.fixture
@@ -97,16 +184,45 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "private" / "sessions.db"
 
 
+@pytest.fixture(scope="session")
+def prepared_postgres() -> Iterator[str]:
+    """A PostgreSQL database with all tables, to be copied."""
+    server = os.environ.get("DEXBRIDGE_TEST_POSTGRES", "")
+    if not server:
+        pytest.skip("DEXBRIDGE_TEST_POSTGRES is empty: run `make services` first")
+    with postgres_database(server) as url:
+
+        async def prepare() -> None:
+            async with open_engine(url, run_steps=False):
+                pass
+
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(asyncio.run, prepare()).result()
+        yield url
+
+
 @pytest.fixture
-def opening(file: Path) -> Opening:
-    """Opens an engine on the test's file; the session `s-1` is started when it is new."""
+def database(request: pytest.FixtureRequest, file: Path) -> Iterator[Database]:
+    """The test's own database."""
+    if getattr(request, "param", "sqlite") == "sqlite":
+        yield Database(f"sqlite:///{file}", file.parent)
+        return
+    template: str = request.getfixturevalue("prepared_postgres")
+    file.parent.mkdir(mode=0o700)
+    with postgres_database(template, template=make_url(template).database) as url:
+        yield Database(url, file.parent)
+
+
+@pytest.fixture
+def opening(database: Database) -> Opening:
+    """Opens an engine on the test's database; the session `s-1` is started when it is new."""
 
     @asynccontextmanager
     async def opened(
         *tools: FunctionTool, runner: ScriptedRunner | None = None, limits: SessionLimits = LIMITS
     ) -> AsyncGenerator[Talk]:
         flow = flow_of(tools, runner, limits)
-        async with open_engine(f"sqlite:///{file}", [flow]) as engine:
+        async with open_engine(database.url, [flow]) as engine:
             client = AgentSessionClient(engine)
             await client.start_session("s-1")
             yield Talk(client)
@@ -125,9 +241,3 @@ async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(20):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
-
-
-def workflows(file: Path) -> dict[str, str]:
-    """DBOS's own record of its workflows: their status by ID."""
-    with closing(sqlite3.connect(file)) as database:
-        return dict(database.execute("select workflow_uuid, status from workflow_status").fetchall())

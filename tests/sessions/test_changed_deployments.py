@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from dexbridge.sessions import EventKind
 from dexbridge.toolsource import OutcomeKind, ToolEffect
 from tests.fakes.connector import bound_post
 from tests.fakes.function_tool import FunctionTool
-from tests.sessions.conftest import Opening
+from tests.sessions.conftest import Database, Opening
+from tests.sessions.worker_processes import visitor
 
 CANCEL = 'call cancel_order {"order_id": "7"}'
 
@@ -55,3 +59,26 @@ async def test_a_write_that_became_unrepeatable_moves_to_the_step_for_those(open
         await talk.decide(interrupt, approved=True)
         assert await talk.answer() == "done with 7"
         assert "CallSingleAttemptTool-1" in await talk.steps()
+
+
+async def test_a_call_whose_approval_is_not_of_exactly_this_call_is_not_made(
+    opening: Opening, database: Database
+) -> None:
+    tool = FunctionTool(rule=True)
+    async with opening(tool) as talk:
+        await talk.say(CANCEL)
+        interrupt = await talk.interrupt()
+    async with visitor(database) as talk:
+        assert await talk.decide(interrupt, approved=True)
+
+    def other_call(state: dict[str, Any]) -> None:
+        state["decision"]["fingerprint"] = "0" * 64
+        state["due"] = {"type": "CallSingleAttemptTool", "number": 1}
+
+    database.change_state("s-1", other_call)
+    async with opening(tool) as talk:
+        await talk.event(EventKind.TURN_ANSWERED, EventKind.TURN_FAILED)
+        (call,) = (await talk.snapshot()).calls
+        assert (call.outcome, call.attempts) == (OutcomeKind.FAILED, 0)
+        assert "nobody has approved exactly this call" in call.text
+        assert tool.dispatches == []

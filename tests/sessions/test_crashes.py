@@ -4,52 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
-from dexbridge.sessions import AgentSessionClient, EventKind, SessionStatus, open_engine
+from dexbridge.sessions import EventKind, SessionStatus
 from dexbridge.toolsource import OutcomeKind
-from tests.sessions.conftest import Talk, flow_of, until
+from tests.sessions.conftest import Database, Talk, until
+from tests.sessions.worker_processes import call, effects, visitor, worker
 
-WORKER = Path(__file__).parents[1] / "fakes" / "session_worker.py"
-
-
-def call(order: str, tool: str = "cancel_order") -> str:
-    return f'call {tool} {{"order_id": "{order}"}}'
-
-
-@asynccontextmanager
-async def worker(file: Path, mode: str = "nowhere") -> AsyncGenerator[asyncio.subprocess.Process]:
-    """A Worker process that serves; killed at the end."""
-    ready = file.parent / "ready"
-    ready.unlink(missing_ok=True)
-    process = await asyncio.create_subprocess_exec(sys.executable, str(WORKER), str(file), str(file.parent), mode)
-    try:
-        await until(ready.exists)
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-
-
-@asynccontextmanager
-async def visitor(file: Path) -> AsyncGenerator[Talk]:
-    """A client in this process; the Steps run in the Worker's."""
-    async with open_engine(f"sqlite:///{file}", [flow_of([])], run_steps=False) as engine:
-        client = AgentSessionClient(engine)
-        await client.start_session("s-1")
-        yield Talk(client)
-
-
-def effects(file: Path) -> list[str]:
-    path = file.parent / "effects"
-    return path.read_text().splitlines() if path.exists() else []
+BOTH_DATABASES = True
 
 
 WRITE_STEPS = ["RunModel-1", "AwaitToolApproval-1", "CallSingleAttemptTool-1", "ResumeTurn-1", "RunModel-2"]
@@ -80,38 +44,40 @@ STOPPED = [
 ]
 
 
-async def test_a_killed_worker_costs_no_call_and_repeats_none(file: Path) -> None:
-    async with visitor(file) as talk:
+async def test_a_killed_worker_costs_no_call_and_repeats_none(database: Database) -> None:
+    async with visitor(database) as talk:
         for tool in ("cancel_order", "read_order"):
             stopped = {f"{tool}:{case.point}": case for case in STOPPED if case.tool == tool}
             talks = {session_id: Talk(talk.client, session_id) for session_id in stopped}
-            (file.parent / "effects").unlink(missing_ok=True)
-            async with worker(file, "armed"):
+            (database.folder / "effects").unlink(missing_ok=True)
+            async with worker(database, "armed"):
                 for session_id, case in stopped.items():
                     await talk.client.start_session(session_id)
                     await talks[session_id].say(call(case.point, tool))
                     if tool == "cancel_order" and case.point != "after-first-segment":
                         assert await talks[session_id].decide(await talks[session_id].interrupt(), approved=True)
                 for case in stopped.values():
-                    reached = file.parent / f"reached {case.point}"
+                    reached = database.folder / f"reached {case.point}"
                     await until(reached.exists)
                     reached.unlink()
-            async with worker(file):
+            async with worker(database):
                 for session_id, case in stopped.items():
                     if case.point == "after-first-segment":
                         interrupt = await talks[session_id].interrupt()
                         assert await talks[session_id].decide(interrupt, approved=True)
                     await talks[session_id].answer()
-                await asyncio.gather(*(check(talks[session_id], case, file) for session_id, case in stopped.items()))
+                await asyncio.gather(
+                    *(check(talks[session_id], case, database) for session_id, case in stopped.items())
+                )
 
 
-async def check(talk: Talk, case: Stopped, file: Path) -> None:
+async def check(talk: Talk, case: Stopped, database: Database) -> None:
     answer = await talk.answer()
     assert await talk.steps() == (WRITE_STEPS if case.tool == "cancel_order" else READ_STEPS)
     snapshot = await talk.snapshot()
     (record,) = snapshot.calls
     assert (record.outcome, record.text, record.attempts) == (case.outcome, answer, case.attempts), case
-    done = effects(file)
+    done = effects(database)
     assert done.count(f"effect {case.point}") == case.effects, case
     assert done.count(f"first segment {case.point}") == case.first_segments, case
     if case.outcome is SUCCEEDED:
@@ -123,16 +89,16 @@ async def check(talk: Talk, case: Stopped, file: Path) -> None:
 
 
 @pytest.mark.parametrize("step", ["AwaitToolApproval-1", "CallSingleAttemptTool-1"])
-async def test_a_worker_killed_right_after_a_commit_goes_on_from_there(file: Path, step: str) -> None:
-    async with visitor(file) as talk:
-        async with worker(file, f"committed {step}") as process:
+async def test_a_worker_killed_right_after_a_commit_goes_on_from_there(database: Database, step: str) -> None:
+    async with visitor(database) as talk:
+        async with worker(database, f"committed {step}") as process:
             await talk.say(call("7"))
             assert await talk.decide(await talk.interrupt(), approved=True)
             assert await process.wait() == -signal.SIGKILL
-        async with worker(file):
+        async with worker(database):
             answer = await talk.answer()
             assert await talk.steps() == WRITE_STEPS
-            assert effects(file).count("effect 7") <= 1
+            assert effects(database).count("effect 7") <= 1
             (record,) = (await talk.snapshot()).calls
             assert record.text == answer
             # The kill may come when the next Step has begun already, and then that Step's own rule holds.
@@ -141,37 +107,14 @@ async def test_a_worker_killed_right_after_a_commit_goes_on_from_there(file: Pat
                 assert answer == "done with 7"
 
 
-async def test_an_approval_outlives_its_worker_and_the_call_then_runs_once(file: Path) -> None:
-    async with visitor(file) as talk:
-        async with worker(file):
+async def test_an_approval_outlives_its_worker_and_the_call_then_runs_once(database: Database) -> None:
+    async with visitor(database) as talk:
+        async with worker(database):
             await talk.say(call("7"))
             interrupt = await talk.interrupt()
         assert await talk.interrupt() == interrupt
         # Decided while no Worker runs at all.
         assert await talk.decide(interrupt, approved=True)
-        async with worker(file):
+        async with worker(database):
             assert await talk.answer() == "done with 7"
-        assert effects(file).count("effect 7") == 1
-
-
-async def test_two_processes_on_one_file(file: Path) -> None:
-    async with visitor(file) as talk, worker(file):
-        seen: list[int] = []
-
-        async def follow() -> None:
-            async for event in talk.client.read_events("s-1", follow=True):
-                seen.append(event.sequence)
-                if event.kind is EventKind.TURN_ANSWERED:
-                    return
-
-        following = asyncio.create_task(follow())
-        await talk.say("hello")
-        second = await asyncio.create_subprocess_exec(
-            sys.executable, str(WORKER), str(file), str(file.parent), "nowhere", stderr=asyncio.subprocess.PIPE
-        )
-        _, said = await second.communicate()
-        assert second.returncode == 1
-        assert b"WorkerAlreadyRunning: Another Worker process serves" in said
-        assert b"run_steps=False" in said
-        await asyncio.wait_for(following, 20)
-        assert seen == list(range(1, len(seen) + 1))
+        assert effects(database).count("effect 7") == 1

@@ -24,7 +24,7 @@ from dexbridge.sessions import (
 from dexbridge.toolsource import AttemptResult, Dispatch, OfferedTools
 from tests.fakes.function_tool import FunctionTool, succeeded
 from tests.fakes.scripted_runner import ScriptedRunner, Segment
-from tests.sessions.conftest import Opening, Talk, flow_of, until, workflows
+from tests.sessions.conftest import Database, Opening, Talk, flow_of, until
 
 CANCEL = 'call cancel_order {"order_id": "7"}'
 
@@ -174,27 +174,31 @@ async def test_events_can_be_read_from_any_place(opening: Opening) -> None:
         assert (await talk.snapshot()).last_event == len(events)
 
 
-async def test_both_workflows_of_a_leg_end_and_one_of_them_ran_it(opening: Opening, file: Path) -> None:
+async def test_both_workflows_of_a_leg_end_and_one_of_them_ran_it(opening: Opening, database: Database) -> None:
     runner = ScriptedRunner()
     async with opening(runner=runner) as talk:
         await talk.ask("one")
         await talk.ask("two")
 
-        await until(lambda: set(workflows(file).values()) == {"SUCCESS"})
-        assert set(workflows(file)) == {
+        await until(lambda: set(database.workflows().values()) == {"SUCCESS"})
+        assert set(database.workflows()) == {
             f"dexbridge:s-1:leg-{leg}:{way}" for leg in (1, 2) for way in ("direct", "queued")
         }
         assert len(runner.segments) == 2
         assert await talk.steps() == ["RunModel-1", "RunModel-2"]
 
 
-async def test_a_session_waits_for_a_worker_that_serves_its_flow(opening: Opening, file: Path) -> None:
-    async with open_engine(f"sqlite:///{file}", [flow_of([])], run_steps=False) as engine:
+async def test_a_session_waits_for_a_worker_that_serves_its_flow(opening: Opening, database: Database) -> None:
+    async with open_engine(database.url, [flow_of([])], run_steps=False) as engine:
         talk = Talk(AgentSessionClient(engine))
         await talk.client.start_session("s-1")
         await talk.say("hello")
     other = AgentSessionFlow("sales", ScriptedRunner(), OfferedTools([]))
-    async with open_engine(f"sqlite:///{file}", [other]):
-        await until(lambda: list(workflows(file).values()) == ["SUCCESS"])
+    async with open_engine(database.url, [other]) as engine:
+        sales = Talk(AgentSessionClient(engine), "s-2")
+        await sales.client.start_session("s-2")
+        assert await sales.ask("hi") == "you said hi"
+        await until(lambda: list(database.workflows().values()).count("SUCCESS") == 2)
+        assert database.workflows()["dexbridge:s-1:leg-1:queued"] == "ENQUEUED"
     async with opening() as talk:
         assert await talk.answer() == "you said hello"

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import sqlite3
 from collections.abc import Mapping
-from contextlib import closing
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,22 +23,24 @@ from dexbridge.sessions import (
 from dexbridge.toolsource import AttemptResult, Dispatch, NotDone, OutcomeKind
 from tests.fakes.function_tool import FunctionTool, succeeded
 from tests.fakes.scripted_runner import ScriptedRunner, Segment
-from tests.sessions.conftest import Opening, Talk, flow_of, until, workflows
+from tests.sessions.conftest import Database, Opening, Talk, flow_of, until
 
 CANCEL = 'call cancel_order {"order_id": "7"}'
 
 
-def take_over(file: Path) -> None:
+BOTH_DATABASES = True
+
+
+def take_over(database: Database) -> None:
     """What another Worker's claim of the open leg writes."""
-    with closing(sqlite3.connect(file, isolation_level=None)) as database:
-        database.execute("begin immediate")
-        state = json.loads(database.execute("select state from dexbridge_sessions").fetchone()[0])
+
+    def claim(state: dict[str, Any]) -> None:
         state["leg"] = {**state["leg"], "claimed_by": "another", "epoch": state["leg"]["epoch"] + 1}
-        database.execute("update dexbridge_sessions set state = ?, version = version + 1", [json.dumps(state)])
-        database.execute("commit")
+
+    database.change_state("s-1", claim)
 
 
-async def test_a_segment_that_was_taken_over_is_not_committed(opening: Opening, file: Path) -> None:
+async def test_a_segment_that_was_taken_over_is_not_committed(opening: Opening, database: Database) -> None:
     begun, go_on = asyncio.Event(), asyncio.Event()
 
     async def wait(_segment: Segment) -> None:
@@ -53,13 +51,13 @@ async def test_a_segment_that_was_taken_over_is_not_committed(opening: Opening, 
     async with opening(runner=runner) as talk:
         await talk.say("hello")
         await begun.wait()
-        take_over(file)
+        take_over(database)
         before = await talk.snapshot()
         go_on.set()
         # The next session's turn ends after this one's result was dropped.
         await talk.client.start_session("s-2")
         assert await Talk(talk.client, "s-2").ask("hello") == "you said hello"
-        await until(lambda: set(workflows(file).values()) == {"SUCCESS"})
+        await until(lambda: set(database.workflows().values()) == {"SUCCESS"})
     async with opening() as talk:
         assert before.state.transcript_rows == 0
         assert await talk.answer() == "you said hello"
@@ -67,7 +65,7 @@ async def test_a_segment_that_was_taken_over_is_not_committed(opening: Opening, 
         assert (await talk.snapshot()).state.transcript_rows == 2
 
 
-async def test_a_call_that_was_taken_over_is_not_sent_again(opening: Opening, file: Path) -> None:
+async def test_a_call_that_was_taken_over_is_not_sent_again(opening: Opening, database: Database) -> None:
     begun, go_on, over = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def busy(_dispatch: Dispatch, _arguments: Mapping[str, Any]) -> AttemptResult:
@@ -80,12 +78,12 @@ async def test_a_call_that_was_taken_over_is_not_sent_again(opening: Opening, fi
     async with opening(frozen) as talk:
         await talk.say(CANCEL)
         await begun.wait()
-        take_over(file)
+        take_over(database)
         go_on.set()
         await over.wait()
         assert len(frozen.dispatches) == 1
         assert (await talk.snapshot()).calls == ()
-        await until(lambda: set(workflows(file).values()) == {"SUCCESS"})
+        await until(lambda: set(database.workflows().values()) == {"SUCCESS"})
     async with opening(FunctionTool()) as talk:
         assert await talk.answer() == "done with 7"
         assert (await talk.snapshot()).calls[0].attempts == 2
@@ -129,8 +127,8 @@ async def test_a_commit_that_cannot_be_written_ends_the_turn_not_the_session(ope
         assert await talk.ask("again") == "you said hello; you said again"
 
 
-async def test_an_engine_is_used_between_entering_and_leaving_it_once(file: Path) -> None:
-    engine = open_engine(f"sqlite:///{file}", [flow_of([])])
+async def test_an_engine_is_used_between_entering_and_leaving_it_once(database: Database) -> None:
+    engine = open_engine(database.url, [flow_of([])])
     client = AgentSessionClient(engine)
     with pytest.raises(InvalidRequest, match="not open"):
         await client.start_session("s-1")

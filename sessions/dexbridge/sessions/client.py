@@ -17,6 +17,9 @@ from dexbridge.sessions.transition import Change, MessageKey, Refusal, Transitio
 
 __all__ = ["AgentSessionClient"]
 
+_MOST_LISTED = 1_000
+_LAST_SEQUENCE = 2**31 - 1
+_STEP_EXECUTION_ID = re.compile(r"[A-Za-z]{1,40}-[0-9]{1,10}")
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,199}")
 
 
@@ -108,6 +111,11 @@ class AgentSessionClient:
             settled_by: Who settled it.
         """
         settle = requests.settle_call(sent=sent, note=note, settled_by=settled_by)
+        if _STEP_EXECUTION_ID.fullmatch(str(step_execution_id)) is None:
+            raise InvalidRequest(
+                f"step_execution_id must be as the snapshot shows it, like CallSingleAttemptTool-1, not "
+                f"{str(step_execution_id)[:60]!r}."
+            )
         return isinstance(await self._engine.settle(_known(session_id), step_execution_id, settle), Transition)
 
     async def prune(self, older_than: timedelta) -> Sequence[str]:
@@ -147,8 +155,10 @@ class AgentSessionClient:
 
     async def list_sessions(self, *, limit: int = 100, after: str | None = None) -> Sequence[SessionSummary]:
         """Sessions in the order of their IDs; `after` is the last ID of the page before."""
-        if limit < 1:
-            raise InvalidRequest(f"limit must be at least 1, not {limit}.")
+        if not 1 <= limit <= _MOST_LISTED:
+            raise InvalidRequest(f"limit must be from 1 to {_MOST_LISTED}, not {limit}.")
+        if after is not None and not _is_session_id(after):
+            raise InvalidRequest(f"after must be the ID of a session, not {str(after)[:60]!r}.")
         return await self._engine.list_sessions(limit=limit, after=after)
 
     async def get_snapshot(self, session_id: str) -> SessionSnapshot:
@@ -157,7 +167,18 @@ class AgentSessionClient:
 
     def read_events(self, session_id: str, *, after: int = 0, follow: bool = False) -> AsyncIterator[SessionEvent]:
         """The session's events after a sequence number; with `follow` the iterator waits for more."""
+        if not 0 <= after <= _LAST_SEQUENCE:
+            raise InvalidRequest(f"after must be the sequence of an event, not {after}.")
         return self._engine.events(_known(session_id), after=after, follow=follow)
+
+    def listen(self, session_id: str) -> AsyncIterator[str]:
+        """Pieces of text as the session's model writes them, from the first `anext` until the engine closes.
+
+        Best effort, and only where the Steps run: a client process (`run_steps=False`) is refused, and a turn that
+        another Worker runs is not heard. Nothing of it is stored. A segment that fails is run again, and its text
+        comes again; what counts is the event of the answer.
+        """
+        return self._engine.listen(_known(session_id))
 
     async def _apply(self, session_id: str, change: Change, once: MessageKey | None = None) -> bool:
         return not isinstance(await self._engine.change(_known(session_id), change, once=once), Refusal)

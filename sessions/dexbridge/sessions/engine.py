@@ -64,6 +64,10 @@ class SessionEngine(Protocol):
         """The log after sequence `after`; with `follow` it goes on as the session does. Raises `UnknownSession`."""
         ...
 
+    def listen(self, session_id: str) -> AsyncIterator[str]:
+        """Text as the session's model writes it in this process, from now on; best effort."""
+        ...
+
     async def __aenter__(self) -> Self: ...
 
     async def __aexit__(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 __all__ = [
     "DatabaseUnavailable",
+    "DispatchCancelled",
     "EngineAlreadyOpen",
     "InvalidRequest",
+    "NewerDatabase",
     "SegmentFailed",
     "SessionError",
     "StepFenced",
     "UnknownSession",
+    "UnreadableSession",
     "UnsupportedEngine",
     "WorkerAlreadyRunning",
 ]
@@ -49,6 +52,25 @@ class UnsupportedEngine(SessionError, ValueError):
 
 class StepFenced(SessionError):
     """This execution was taken over by another one; its result must not be committed."""
+
+
+class DispatchCancelled(SessionError):
+    """The turn was cancelled before this request left; it must not be made."""
+
+
+class NewerDatabase(SessionError, RuntimeError):
+    """A newer version of dexbridge has changed the tables; this one could misread them."""
+
+
+class UnreadableSession(SessionError):
+    """What is stored of a session cannot be read by this version; it is left as it is."""
+
+    def __init__(self, session_id: str, what: str) -> None:
+        self.session_id = session_id
+        super().__init__(
+            f"The session {session_id!r} holds what this version of dexbridge cannot read ({what}): a newer version "
+            "wrote it, so upgrade this process. Nothing was changed."
+        )
 
 
 class SegmentFailed(SessionError):

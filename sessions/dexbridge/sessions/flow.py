@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 
+from dexbridge.sessions.errors import InvalidRequest
 from dexbridge.sessions.ledger import DISPATCH_WINDOW, RECONCILE_MARGIN
 from dexbridge.sessions.runner import AgentFrameworkRunner
 from dexbridge.toolsource import OfferedTools
@@ -50,3 +52,10 @@ class AgentSessionFlow:
     runner: AgentFrameworkRunner
     tools: OfferedTools
     limits: SessionLimits = SessionLimits()
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}", self.flow_type):
+            raise InvalidRequest(
+                f"flow_type must be 1 to 100 letters, digits and ._:/- and begin with a letter or digit, not "
+                f"{self.flow_type[:120]!r}."
+            )

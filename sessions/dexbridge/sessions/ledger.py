@@ -55,7 +55,12 @@ class AttemptLedger(Protocol):
         ...
 
     async def open(self, step_execution_id: str, number: int, window: timedelta) -> Attempt | None:
-        """Inserts row `number`; `None` when somebody else has inserted it, who then may send and we may not."""
+        """Inserts row `number`; `None` when somebody else has inserted it, who then may send and we may not.
+
+        Raises:
+            StepFenced: Another run has taken over.
+            DispatchCancelled: The turn is being cancelled.
+        """
         ...
 
     async def close(

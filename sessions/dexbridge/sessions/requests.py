@@ -35,6 +35,7 @@ __all__ = [
 
 _LONGEST_REJECTION = 4_000
 _LONGEST_ID = 200
+_ENDED = "it was ended"
 
 
 def new_session(session_id: str, flow_type: str) -> Transition:
@@ -88,7 +89,7 @@ def accept_message(limits: SessionLimits, message: UserMessage) -> Change:
     """A user message begins a turn, or waits in the queue while another runs."""
 
     def change(state: SessionState) -> Transition | Refusal:
-        if state.status is SessionStatus.ENDED or state.ending:
+        if state.status is SessionStatus.ENDED or state.ending is not None:
             return Refusal("the session has ended")
         accepted = _accepted(message)
         if state.status is SessionStatus.IDLE:
@@ -110,7 +111,7 @@ def steer(limits: SessionLimits, message: UserMessage) -> Change:
     otherwise = accept_message(limits, message)
 
     def change(state: SessionState) -> Transition | Refusal:
-        if state.status in (SessionStatus.IDLE, SessionStatus.ENDED) or state.ending:
+        if state.status in (SessionStatus.IDLE, SessionStatus.ENDED) or state.ending is not None:
             return otherwise(state)
         if len(state.steering) >= limits.queued_messages:
             return Refusal(f"{limits.queued_messages} messages are waiting already")
@@ -138,7 +139,8 @@ def cancel_turn() -> Change:
             return replace(stopped, state=_open_if_due(stopped.state))
         if state.cancelling:
             return Refusal("the turn is being cancelled already")
-        return Transition(state.model_copy(update={"cancelling": True}))
+        # What was said to this turn goes with it; what is said from now on begins the next one.
+        return Transition(state.model_copy(update={"cancelling": True, "steering": ()}))
 
     return change
 
@@ -148,11 +150,11 @@ def end_session() -> Change:
     cancel = cancel_turn()
 
     def change(state: SessionState) -> Transition | Refusal:
-        if state.status is SessionStatus.ENDED or state.ending:
+        if state.status is SessionStatus.ENDED or state.ending is not None:
             return Refusal("the session has ended")
         if state.status is SessionStatus.IDLE:
-            return turns.end_session(state, "it was ended")
-        ending = state.model_copy(update={"ending": True, "queued": (), "steering": ()})
+            return turns.end_session(state, _ENDED)
+        ending = state.model_copy(update={"ending": _ENDED, "queued": (), "steering": ()})
         cancelled = cancel(ending)
         return Transition(ending) if isinstance(cancelled, Refusal) else cancelled
 

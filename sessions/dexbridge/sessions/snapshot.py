@@ -50,7 +50,7 @@ class SessionSnapshot:
                 "turn": state.turn,
                 "due_step": None if state.due is None else state.due.id,
                 "messages": [message.model_dump(mode="json") for message in self.messages],
-                "queued_messages": [message.model_dump(mode="json") for message in state.queued],
+                "queued_messages": [message.model_dump(mode="json") for message in (*state.steering, *state.queued)],
                 "pending_interrupts": [interrupt.model_dump(mode="json") for interrupt in pending],
                 "calls": [call.model_dump(mode="json") for call in self.calls],
                 "last_error": state.last_error,

@@ -53,7 +53,7 @@ class SessionState(Persisted):
         call: The call that is between its segment and its result.
         result: A recorded result the model has not yet got in a committed segment.
         cancelling: The turn ends at the next safe boundary.
-        ending: The session ends with the turn.
+        ending: Why the session ends with the turn; `None` when it does not.
         warned: Whether it was said that the state nears its limit.
         leg: The open leg; `None` while nothing runs.
         transcript_rows, transcript_bytes: What the conversation's transcript takes.
@@ -76,7 +76,7 @@ class SessionState(Persisted):
     decision: Decision | None = None
     result: CallResult | None = None
     cancelling: bool = False
-    ending: bool = False
+    ending: str | None = None
     warned: bool = False
     last_error: str | None = None
     legs: int = 0

@@ -24,7 +24,7 @@ def weigh(state: SessionState, limits: SessionLimits) -> tuple[SessionState, tup
         reason = (
             f"The session's transcript has {size} bytes, over the limit of {limits.state_bytes}: start another session."
         )
-        return state.model_copy(update={"ending": True, "last_error": reason}), ()
+        return state.model_copy(update={"ending": reason, "last_error": reason}), ()
     if size > limits.state_bytes * _WARN_AT and not state.warned:
         near = NewEvent(
             kind=EventKind.STATE_LIMIT_NEAR, data={"transcript_bytes": size, "state_bytes": limits.state_bytes}

@@ -72,8 +72,8 @@ def end_turn(state: SessionState, *events: NewEvent, messages: tuple[Message, ..
             "status": SessionStatus.IDLE,
         }
     )
-    if over.ending:
-        ended = end_session(over, "it was ended")
+    if over.ending is not None:
+        ended = end_session(over, over.ending)
         return Transition(ended.state, messages=messages, events=(*events, *ended.events))
     if not over.queued:
         return Transition(over.model_copy(update={"leg": None}), messages=messages, events=events)

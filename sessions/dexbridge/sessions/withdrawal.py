@@ -12,7 +12,16 @@ from dexbridge.sessions.transition import Transition
 from dexbridge.sessions.turns import end_turn
 from dexbridge.toolsource import OutcomeKind, ToolOutcome
 
-__all__ = ["call_record", "cancelled", "result_of", "settled_event", "stop_turn", "superseded", "withdraw"]
+__all__ = [
+    "call_record",
+    "cancelled",
+    "result_of",
+    "settled_event",
+    "stop_at_limit",
+    "stop_turn",
+    "superseded",
+    "withdraw",
+]
 
 
 def call_record(
@@ -64,10 +73,10 @@ def cancelled(call: PendingCall) -> ToolOutcome:
 
 
 def superseded(call: PendingCall) -> ToolOutcome:
-    """The outcome of a call that waited for approval when the user said something else."""
+    """The outcome of a call that had not been made yet when the user said something else."""
     return ToolOutcome(
         OutcomeKind.CANCELLED,
-        f"{call.tool} was not called: the user wrote a new message before it was decided. Read it, then decide again.",
+        f"{call.tool} was not called: the user wrote a new message first. Read it, then decide again.",
     )
 
 
@@ -81,6 +90,23 @@ def withdraw(state: SessionState, outcome: ToolOutcome) -> tuple[SessionState, t
     record = call_record(state, call, outcome, step_execution_id=state.due.id, started_at=opened_at)
     taken = state.model_copy(update={"call": None, "interrupt": None, "decision": None, "result": result_of(record)})
     return taken, (record,)
+
+
+def over_limit(call: PendingCall) -> ToolOutcome:
+    """The outcome of a call whose session has come to its state limit."""
+    return ToolOutcome(
+        OutcomeKind.CANCELLED, f"The session came to its state limit before {call.tool} was called; it was not made."
+    )
+
+
+def stop_at_limit(state: SessionState, *events: NewEvent) -> Transition:
+    """The turn ends because the session has come to its state limit, and the session with it."""
+    calls: tuple[CallRecord, ...] = ()
+    if state.call is not None:
+        state, calls = withdraw(state, over_limit(state.call))
+    failed = NewEvent(kind=EventKind.TURN_FAILED, data={"turn": state.turn, "error": state.ending})
+    over = end_turn(state, *events, failed)
+    return Transition(over.state, over.messages, over.transcript, calls, over.events)
 
 
 def stop_turn(state: SessionState, *events: NewEvent) -> Transition:

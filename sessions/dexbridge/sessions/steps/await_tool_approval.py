@@ -82,6 +82,11 @@ def _approved(context: StepContext, call: PendingCall, decision: Decision) -> Ch
     def change(state: SessionState) -> Transition:
         if state.cancelling:
             return stop_turn(state)
+        if state.steering:
+            # Approved, but then the user said something else, and the call has not been made.
+            taken, calls = withdraw(state, superseded(call))
+            ended = completed(context, tool=call.tool, approved=True, superseded=True)
+            return Transition(taken.with_due(StepType.RESUME_TURN), calls=calls, events=(ended,))
         moved = state.model_copy(update={"interrupt": None}).with_due(step)
         event = completed(context, tool=call.tool, approved=True, decided_by=decision.decided_by)
         return Transition(moved, events=(event,))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 from dexbridge.sessions.call import PendingCall
+from dexbridge.sessions.interrupt import Decision
 from dexbridge.sessions.step import StepType
 from dexbridge.toolsource import (
     AgentTool,
@@ -26,12 +27,18 @@ def tool_step(tool: AgentTool) -> StepType:
     return StepType.CALL_TOOL
 
 
-def find_unchanged(tools: OfferedTools, call: PendingCall, due: StepType) -> AgentTool | ToolOutcome:
+def find_unchanged(
+    tools: OfferedTools, call: PendingCall, decision: Decision | None, due: StepType
+) -> AgentTool | ToolOutcome:
     """Returns the tool to call, or the outcome of a call that must not be made because something changed.
 
     An approval holds for one tool, connection and set of arguments (architecture decision 6); a deployment may have
     changed any of them since. So may the effect have: a write that became unrepeatable must not run in CallTool.
     """
+    if call.asked and not _approves(decision, call):
+        return ToolOutcome(
+            OutcomeKind.FAILED, f"The call of {call.tool} was not made: nobody has approved exactly this call."
+        )
     tool = tools.find(call.tool)
     if tool is None:
         return _not_made(call, "the tool is no longer offered")
@@ -47,6 +54,10 @@ def find_unchanged(tools: OfferedTools, call: PendingCall, due: StepType) -> Age
     if fingerprint(arguments) != call.fingerprint:
         return _not_made(call, "its arguments would no longer be sent as they were shown")
     return tool
+
+
+def _approves(decision: Decision | None, call: PendingCall) -> bool:
+    return decision is not None and decision.approved is True and decision.fingerprint == call.fingerprint
 
 
 def _not_made(call: PendingCall, why: str) -> ToolOutcome:

@@ -8,6 +8,8 @@ import logging
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from dexbridge.sessions.call import PendingCall
+from dexbridge.sessions.errors import DispatchCancelled
 from dexbridge.sessions.ledger import Attempt, AttemptState
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.steps.attempt import (
@@ -52,19 +54,18 @@ async def call_single_attempt_tool(context: StepContext) -> Change:
     """
     call = context.state.call
     assert call is not None, "CallSingleAttemptTool is due only with a call"
-    tool = find_unchanged(context.flow.tools, call, context.step.type)
+    tool = find_unchanged(context.flow.tools, call, context.state.decision, context.step.type)
     last = await context.ledger.last(context.step.id)
-    if last is None and context.state.cancelling:
-        return called(context, call, cancelled(call), call_id=None, attempts=0)
     if last is not None:
         context = replace(context, started_at=last.opened_at)
     if isinstance(tool, ToolOutcome):
         # With a row in the ledger the call was dispatched before the change: what became of it must be said.
         outcome = tool if last is None else after_change(call.tool, last, tool)
         return called(context, call, outcome, call_id=None, attempts=0 if last is None else last.number)
-    once = _Once(context, tool, dict(call.arguments))
+    once = _Once(context, call, tool, dict(call.arguments))
     outcome, attempts = await once.outcome(last)
-    return called(context, call, outcome, call_id=tool.call_id(dispatch_of(context)), attempts=attempts)
+    call_id = tool.call_id(dispatch_of(context)) if attempts else None
+    return called(context, call, outcome, call_id=call_id, attempts=attempts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class _Once:
     """The attempts of one execution, and the questions asked when an end was not seen."""
 
     context: StepContext
+    call: PendingCall
     tool: AgentTool
     arguments: dict[str, object]
 
@@ -84,9 +86,11 @@ class _Once:
         number = 1 if last is None else last.number + 1
         give_up_at = now() + _RETRY_WITHIN
         while True:
-            attempt = await self.context.ledger.open(
-                self.context.step.id, number, self.context.flow.limits.dispatch_window
-            )
+            window = self.context.flow.limits.dispatch_window
+            try:
+                attempt = await self.context.ledger.open(self.context.step.id, number, window)
+            except DispatchCancelled:
+                return self._cancelled(number - 1), number - 1
             if attempt is None:
                 other = await self.context.ledger.last(self.context.step.id)
                 assert other is not None, "a row that could not be inserted exists"
@@ -106,11 +110,16 @@ class _Once:
                 pause = delay or timedelta(seconds=2 ** (attempt.number - 1))
                 if attempt.number >= self.tool.attempts or now() + pause > give_up_at:
                     return _nothing_was_done(self.tool.name, text, attempt.number, delay)
-                await asyncio.sleep(pause.total_seconds())
+                await self.context.pause(pause.total_seconds())
                 return None
             case Unsettled(text=text):
                 logger.warning("%s of %s has an uncertain end; looking it up.", self.tool.name, self.context.step.id)
                 return await self._close(attempt, await self._look_up(attempt, text))
+
+    def _cancelled(self, attempts: int) -> ToolOutcome:
+        if attempts == 0:
+            return cancelled(self.call)
+        return _nothing_was_done(self.tool.name, "The user cancelled the turn.", attempts, None)
 
     async def _end_of(self, attempt: Attempt) -> ToolOutcome:
         """The end of an attempt this run did not make."""

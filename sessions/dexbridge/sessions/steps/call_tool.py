@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 
+from dexbridge.sessions.call import PendingCall
+from dexbridge.sessions.errors import DispatchCancelled
 from dexbridge.sessions.ledger import Attempt, AttemptState
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.steps.attempt import after_change, dispatch_of, make_attempt, outcome_from_json, outcome_to_json
@@ -26,19 +27,30 @@ __all__ = ["call_tool"]
 _LONGEST_PAUSE = timedelta(minutes=2)
 
 
+class _Cancelled(Exception):
+    """The turn was cancelled before another attempt could be made."""
+
+    def __init__(self, attempts: int, doubt: Unsettled | None) -> None:
+        self.attempts = attempts
+        self.doubt = doubt
+        super().__init__()
+
+
 async def call_tool(context: StepContext) -> Change:
     """Makes the call, again when it failed, up to the tool's number of attempts, all under one Call ID."""
     call = context.state.call
     assert call is not None, "CallTool is due only with a call"
-    tool = find_unchanged(context.flow.tools, call, context.step.type)
+    tool = find_unchanged(context.flow.tools, call, context.state.decision, context.step.type)
     last = await context.ledger.last(context.step.id)
-    if last is None and context.state.cancelling:
-        return called(context, call, cancelled(call), call_id=None, attempts=0)
     if isinstance(tool, ToolOutcome):
         outcome = tool if last is None else after_change(call.tool, last, tool)
         return called(context, call, outcome, call_id=None, attempts=0 if last is None else last.number)
-    outcome, attempts = await _outcome(context, tool, dict(call.arguments), last)
-    return called(context, call, outcome, call_id=tool.call_id(dispatch_of(context)), attempts=attempts)
+    try:
+        outcome, attempts = await _outcome(context, tool, dict(call.arguments), last)
+    except _Cancelled as stopped:
+        outcome, attempts = _after_cancel(call, tool, stopped), stopped.attempts
+    call_id = tool.call_id(dispatch_of(context)) if attempts else None
+    return called(context, call, outcome, call_id=call_id, attempts=attempts)
 
 
 async def _outcome(
@@ -54,7 +66,10 @@ async def _outcome(
         why = doubt = Unsettled("The Worker was lost while the call was under way.")
     while number < tool.attempts:
         number += 1
-        attempt = await context.ledger.open(context.step.id, number, context.flow.limits.dispatch_window)
+        try:
+            attempt = await context.ledger.open(context.step.id, number, context.flow.limits.dispatch_window)
+        except DispatchCancelled:
+            raise _Cancelled(number - 1, doubt) from None
         if attempt is None:
             continue
         result = await make_attempt(tool, dispatch_of(context, attempt), arguments)
@@ -71,11 +86,18 @@ async def _outcome(
         if pause > _LONGEST_PAUSE:
             break
         if number < tool.attempts:
-            await asyncio.sleep(pause.total_seconds())
+            await context.pause(pause.total_seconds())
     if tool.effect.is_write and doubt is not None:
         # That the last attempt did nothing says nothing of an earlier one.
         why = doubt
     return _given_up(tool, why, number), number
+
+
+def _after_cancel(call: PendingCall, tool: AgentTool, stopped: _Cancelled) -> ToolOutcome:
+    if stopped.attempts == 0:
+        return cancelled(call)
+    why = stopped.doubt if tool.effect.is_write and stopped.doubt is not None else NotDone("The turn was cancelled.")
+    return _given_up(tool, why, stopped.attempts)
 
 
 def _given_up(tool: AgentTool, why: NotDone | Unsettled, attempts: int) -> ToolOutcome:

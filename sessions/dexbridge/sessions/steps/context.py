@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -29,7 +30,7 @@ class StepContext:
         ledger: The session's attempts.
         load_transcript: Reads the committed transcript.
         say: Takes text the model is writing; best effort.
-        cancelled: Returns once the turn is being cancelled; waits for ever otherwise.
+        cancelled: Returns once the turn is being cancelled, raises `StepFenced` once another run has taken over.
         started_at: When this execution began.
     """
 
@@ -39,8 +40,19 @@ class StepContext:
     ledger: AttemptLedger
     load_transcript: Callable[[], Awaitable[Sequence[TranscriptEntry]]]
     say: Callable[[str], None]
-    cancelled: Callable[[], Awaitable[None]]
+    cancelled: Callable[[], Coroutine[Any, Any, None]]
     started_at: datetime
+
+    async def pause(self, seconds: float) -> None:
+        """Waits so long, or until the turn is being cancelled; raises `StepFenced` as `cancelled` does."""
+        cancelled = asyncio.ensure_future(self.cancelled())
+        try:
+            await asyncio.wait([cancelled], timeout=seconds)
+            if cancelled.done():
+                cancelled.result()
+        finally:
+            cancelled.cancel()
+            await asyncio.gather(cancelled, return_exceptions=True)
 
 
 Step = Callable[[StepContext], Awaitable[Change]]

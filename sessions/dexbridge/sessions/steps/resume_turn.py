@@ -7,7 +7,7 @@ from dexbridge.sessions.step import StepType
 from dexbridge.sessions.steps.context import StepContext, completed
 from dexbridge.sessions.transition import Change, Transition
 from dexbridge.sessions.turns import take_steering
-from dexbridge.sessions.withdrawal import stop_turn
+from dexbridge.sessions.withdrawal import stop_at_limit, stop_turn
 
 __all__ = ["resume_turn"]
 
@@ -18,6 +18,8 @@ async def resume_turn(context: StepContext) -> Change:
     def change(state: SessionState) -> Transition:
         if state.cancelling:
             return stop_turn(state, completed(context))
+        if state.ending is not None:
+            return stop_at_limit(state, completed(context))
         moved, said = take_steering(state)
         return Transition(moved.with_due(StepType.RUN_MODEL), messages=said, events=(completed(context),))
 

@@ -24,7 +24,7 @@ class AbandonedLegs:
 
     A Worker that was only slow commits nothing then, since its leg is no longer the session's. Workflows also end
     without closing their leg when the database was away for longer than DBOS tries, when DBOS gave up recovering one,
-    and when the Worker that took it did not serve the session's flow.
+    and when a Worker of a newer version had to take it, whose state the others cannot read.
 
     Args:
         store: The sessions.
@@ -49,10 +49,9 @@ class AbandonedLegs:
         self._change = change
 
     async def reopen_for_ever(self) -> None:
-        """Says that this Worker lives and looks for what others left, now and every 2 s."""
+        """Looks for what others left, now and every 2 s."""
         while True:
             try:
-                await asyncio.to_thread(self._register.beat)
                 await self._reopen()
             except Exception as error:  # noqa: BLE001 - the next look tries again
                 logger.warning("Looking for abandoned legs raised %s.", type(error).__name__)

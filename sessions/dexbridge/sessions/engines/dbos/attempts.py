@@ -11,9 +11,10 @@ from typing import Any
 from sqlalchemy import Engine, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from dexbridge.sessions.engines.dbos.database import reading, writing
+from dexbridge.sessions.engines.dbos.database import patiently, reading, writing
 from dexbridge.sessions.engines.dbos.schema import attempts, sessions
-from dexbridge.sessions.errors import StepFenced
+from dexbridge.sessions.engines.dbos.stored import stored
+from dexbridge.sessions.errors import DispatchCancelled, StepFenced
 from dexbridge.sessions.ledger import Attempt, AttemptState
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import SessionState
@@ -48,7 +49,8 @@ class SqlAttemptLedger:
     async def close(
         self, attempt: Attempt, state: AttemptState, outcome: dict[str, Any] | None, at: datetime
     ) -> Attempt:
-        return await asyncio.to_thread(self._close, attempt, state, outcome, at)
+        # What is known must not become unknown because the database was away for a moment.
+        return await patiently(lambda: asyncio.to_thread(self._close, attempt, state, outcome, at))
 
     def _last(self, step_execution_id: str) -> Attempt | None:
         query = (
@@ -59,7 +61,7 @@ class SqlAttemptLedger:
         )
         with reading(self.engine) as connection:
             text = connection.execute(query).scalar_one_or_none()
-        return None if text is None else Attempt.model_validate_json(text)
+        return None if text is None else stored(Attempt, text, self.session_id)
 
     def _open(self, step_execution_id: str, number: int, window: timedelta) -> Attempt | None:
         opened = now()
@@ -73,9 +75,11 @@ class SqlAttemptLedger:
         try:
             with writing(self.engine) as connection:
                 query = select(sessions.c.state).where(sessions.c.session_id == self.session_id).with_for_update()
-                newest = SessionState.model_validate_json(connection.execute(query).scalar_one())
+                newest = stored(SessionState, connection.execute(query).scalar_one(), self.session_id)
                 if not self.is_ours(newest):
                     raise StepFenced(f"{step_execution_id} of {self.session_id!r} was taken over; it sends nothing.")
+                if newest.cancelling:
+                    raise DispatchCancelled(f"The turn of {self.session_id!r} is being cancelled; nothing is sent.")
                 connection.execute(
                     insert(attempts).values(
                         session_id=self.session_id,
@@ -96,20 +100,20 @@ class SqlAttemptLedger:
         )
         with writing(self.engine) as connection:
             text = connection.execute(select(attempts.c.attempt).where(key).with_for_update()).scalar_one()
-            stored = Attempt.model_validate_json(text)
-            if stored.state is not AttemptState.OPEN and not _settles(stored, outcome):
-                return stored
-            closed = stored.model_copy(update={"state": state, "closed_at": at, "outcome": outcome})
+            kept = stored(Attempt, text, self.session_id)
+            if kept.state is not AttemptState.OPEN and not _settles(kept, outcome):
+                return kept
+            closed = kept.model_copy(update={"state": state, "closed_at": at, "outcome": outcome})
             connection.execute(update(attempts).where(key).values(attempt=closed.model_dump_json()))
             return closed
 
 
-def _settles(stored: Attempt, outcome: dict[str, Any] | None) -> bool:
+def _settles(kept: Attempt, outcome: dict[str, Any] | None) -> bool:
     """A late true answer settles what another run had to leave unknown."""
     unknown = OutcomeKind.OUTCOME_UNKNOWN.value
     return (
         outcome is not None
         and outcome["kind"] != unknown
-        and stored.outcome is not None
-        and stored.outcome["kind"] == unknown
+        and kept.outcome is not None
+        and kept.outcome["kind"] == unknown
     )

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from dexbridge.sessions.errors import DatabaseUnavailable, UnsupportedEngine
 
-__all__ = ["open_database", "reading", "reading_at_once", "sqlite_path", "writing"]
+__all__ = ["open_database", "patiently", "reading", "reading_at_once", "sqlite_path", "writing"]
 
 
 _READS_ONLY = "dexbridge_reads_only"
+
+T = TypeVar("T")
 
 
 def sqlite_path(url: str) -> Path | None:
@@ -68,6 +71,19 @@ def reading_at_once(engine: Engine) -> Generator[Connection]:
     options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {_READS_ONLY: True}
     with _answering(), engine.connect().execution_options(**options) as connection, connection.begin():
         yield connection
+
+
+async def patiently(work: Callable[[], Awaitable[T]]) -> T:
+    """Does work on the database, again for some seconds when it is away."""
+    async for attempt in AsyncRetrying(
+        retry=retry_if_exception_type(DatabaseUnavailable),
+        stop=stop_after_attempt(5),
+        wait=wait_exponential(multiplier=0.5, max=5),
+        reraise=True,
+    ):
+        with attempt:
+            return await work()
+    raise AssertionError("the loop above returns or raises")
 
 
 @contextmanager

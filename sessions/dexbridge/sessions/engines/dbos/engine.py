@@ -28,6 +28,7 @@ from dexbridge.sessions.event import SessionEvent
 from dexbridge.sessions.flow import AgentSessionFlow
 from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
 from dexbridge.sessions.state import SessionState
+from dexbridge.sessions.text_pieces import TextPieces
 from dexbridge.sessions.transition import Change, MessageKey, Refusal, Repeated, Settle, Transition
 
 __all__ = ["DbosEngine"]
@@ -37,9 +38,7 @@ logger = logging.getLogger(__name__)
 _APPLICATION = "dexbridge"
 # Pinned: by default DBOS derives a version from the code, and work left by other code would stay pending for ever.
 _APPLICATION_VERSION = "dexbridge-1"
-_QUEUE = "dexbridge-legs"
 _QUEUE_POLLING_SECONDS = 0.5
-_EVENT_POLLING_SECONDS = 0.25
 # DBOS's listener looks for messages to workflows, of which there are none; a close waits for its sleep to end.
 _LISTENER_SECONDS = 0.1
 _DELETE_AT_ONCE = 500
@@ -58,6 +57,7 @@ class DbosEngine:
         self._run_steps = run_steps
         # One Worker holds a SQLite file, so DBOS itself recovers there what the last one left.
         self._worker_id = "worker" if sqlite_path(url) is not None else f"worker-{uuid.uuid4()}"
+        self._pieces = TextPieces()
         self._direct: set[asyncio.Future[None]] = set()
         self._closing = False
         self._sessions: SessionStore | None = None
@@ -85,7 +85,7 @@ class DbosEngine:
                 self._sessions = store
                 self._commits = Commits(store)
                 self._runner = LocalLegRunner(
-                    self._flows, self._database, self._commits, asyncio.get_running_loop(), _not_heard
+                    self._flows, self._database, self._commits, asyncio.get_running_loop(), self._pieces.say
                 )
                 self._register = WorkerRegister(self._database, self._worker_id)
                 self._legs = LegLoop()
@@ -106,7 +106,8 @@ class DbosEngine:
         try:
             async with self._opened:
                 self._opened.enter_context(quiet_cancelling())
-                await self._commits.announce()
+                self._commits.news.close()
+                self._pieces.close()
                 if self._sweep is not None:
                     self._sweep.cancel()
                 await self._runner.stop(self._direct)
@@ -156,6 +157,7 @@ class DbosEngine:
         ]
         for first in range(0, len(workflows), _DELETE_AT_ONCE):
             await asyncio.to_thread(self._dbos.delete_workflows, workflows[first : first + _DELETE_AT_ONCE])
+        await asyncio.to_thread(self._store.forgotten, [session_id for session_id, _ in pruned])
         return [session_id for session_id, _ in pruned]
 
     async def snapshot(self, session_id: str) -> SessionSnapshot:
@@ -165,20 +167,26 @@ class DbosEngine:
         return await asyncio.to_thread(self._store.list_sessions, limit, after)
 
     async def events(self, session_id: str, *, after: int, follow: bool) -> AsyncIterator[SessionEvent]:
-        while not self._closing:
-            seen = self._commits.count
-            found = await asyncio.to_thread(self._store.events, session_id, after)
-            for event in found:
-                after = event.sequence
-                yield event
-            if found:
-                continue
-            if not follow:
-                return
-            # Woken by commits of this process; other processes' are seen at the next look.
-            await self._commits.wait(
-                lambda seen=seen: self._commits.count != seen or self._closing, _EVENT_POLLING_SECONDS
-            )
+        assert self._store
+        with self._commits.news.following(session_id) if follow else contextlib.nullcontext() as changed:
+            while not self._closing:
+                if changed is not None:
+                    changed.clear()
+                found = await asyncio.to_thread(self._store.events, session_id, after)
+                for event in found:
+                    after = event.sequence
+                    yield event
+                if found:
+                    continue
+                if changed is None:
+                    return
+                if not self._closing:
+                    await changed.wait()
+
+    def listen(self, session_id: str) -> AsyncIterator[str]:
+        if not self._run_steps:
+            raise InvalidRequest("Text as it is written is heard in the Worker's process only: follow the events here.")
+        return self._pieces.listen(session_id)
 
     async def _run_directly(self, state: SessionState) -> None:
         """Starts the leg's workflow here and follows it to its end; the queue has it too, should this not work out."""
@@ -196,7 +204,7 @@ class DbosEngine:
 
     async def _start_sweep(self) -> asyncio.Task[None]:
         # Before any workflow of ours is looked at by another Worker.
-        await asyncio.to_thread(self._register.beat)
+        await asyncio.to_thread(self._register.start)
         abandoned = AbandonedLegs(self._store, self._dbos, self._register, list(self._flows), self.change)
         return asyncio.create_task(abandoned.reopen_for_ever())
 
@@ -217,8 +225,12 @@ class DbosEngine:
                 "notification_listener_polling_interval_sec": _LISTENER_SECONDS,
             }
             DBOS(config=config)
+            # A queue per flow: a Worker takes no leg it could not run.
+            queues = [_queue(flow_type) for flow_type in self._flows]
+            DBOS.listen_queues(queues)
             DBOS.launch()
-            DBOS.register_queue(_QUEUE, polling_interval_sec=_QUEUE_POLLING_SECONDS)
+            for queue in queues:
+                DBOS.register_queue(queue, polling_interval_sec=_QUEUE_POLLING_SECONDS)
         else:
             # A client may come before the first Worker, and what it enqueues needs DBOS's tables.
             DBOS.migrate(self._url)
@@ -230,7 +242,7 @@ class DbosEngine:
             connection,
             {
                 "workflow_name": LEG_WORKFLOW,
-                "queue_name": _QUEUE,
+                "queue_name": _queue(state.flow_type),
                 "workflow_id": queued_id(state.session_id, state.leg.number),
                 "app_version": _APPLICATION_VERSION,
             },
@@ -246,6 +258,5 @@ class DbosEngine:
         self._dbos.destroy()
 
 
-def _not_heard(session_id: str, text: str) -> None:
-    """Text as it is written has no listeners yet."""
-    del session_id, text
+def _queue(flow_type: str) -> str:
+    return f"dexbridge-legs:{flow_type}"

@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 from sqlalchemy import Engine
-from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.engines.dbos.attempts import SqlAttemptLedger
 from dexbridge.sessions.engines.dbos.commits import Commits
+from dexbridge.sessions.engines.dbos.database import patiently
 from dexbridge.sessions.engines.dbos.store import Committed
 from dexbridge.sessions.errors import DatabaseUnavailable, StepFenced
 from dexbridge.sessions.flow import AgentSessionFlow
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 _CLOSE_GRACE_SECONDS = 35.0
 _SETTLE_SECONDS = 10.0
-_CANCEL_POLLING_SECONDS = 1.0
+_LATE_SETTLE_SECONDS = 30.0
 _TOOL_STEPS = (StepType.CALL_TOOL, StepType.CALL_SINGLE_ATTEMPT_TOOL)
 
 T = TypeVar("T")
@@ -65,6 +65,8 @@ class LocalLegRunner:
         self._say = say
         self._steps: dict[asyncio.Task[Any], StepType] = {}
         self._underway: set[asyncio.Future[None]] = set()
+        # Sessions as the last commit of a leg here left them; the Step that follows need not read them again.
+        self._left: dict[str, SessionState] = {}
         self._closing = False
 
     async def claim(self, session_id: str, leg: int, workflow_id: str) -> int | None:
@@ -104,12 +106,17 @@ class LocalLegRunner:
         result = await self._commits.commit(session_id, change)
         if not isinstance(result, Committed):
             return None
-        assert result.transition.state.leg is not None
-        return result.transition.state.leg.epoch
+        claimed = result.transition.state
+        assert claimed.leg is not None
+        self._left[session_id] = claimed
+        return claimed.leg.epoch
 
     async def _run_step(self, session_id: str, leg: int, epoch: int, step_execution_id: str) -> str | None:
         self._stop_if_closing()
-        state = await self._commits.load(session_id)
+        # What others change meanwhile is seen where it matters: under the lock of the ledger and of the commit.
+        state = self._left.pop(session_id, None)
+        if state is None or not _is_ours(state, leg, epoch):
+            state = await self._commits.load(session_id)
         if not _is_ours(state, leg, epoch) or state.due is None:
             return None
         if state.due.id != step_execution_id:
@@ -128,7 +135,8 @@ class LocalLegRunner:
         try:
             try:
                 change = await self._tracked(context.step.type, STEPS[context.step.type](context))
-                result = await self._commit_patiently(session_id, fenced(change))
+                # A database that is away for a moment must not cost another run of the Step.
+                result = await patiently(lambda: self._commits.commit(session_id, fenced(change)))
             except (StepFenced, DatabaseUnavailable):
                 # Taken over, or to be run again by DBOS.
                 raise
@@ -140,7 +148,10 @@ class LocalLegRunner:
             return None
         assert isinstance(result, Committed)
         after = result.transition.state
-        return after.due.id if after.due is not None and _is_ours(after, leg, epoch) else None
+        if after.due is None or not _is_ours(after, leg, epoch):
+            return None
+        self._left[session_id] = after
+        return after.due.id
 
     def _context(self, state: SessionState, leg: int, epoch: int) -> StepContext:
         session_id = state.session_id
@@ -157,14 +168,26 @@ class LocalLegRunner:
             ),
             load_transcript=lambda: self._commits.transcript(session_id),
             say=lambda text: self._say(session_id, text),
-            cancelled=lambda: self._cancelled(session_id),
+            cancelled=lambda: self._cancelled(session_id, leg, epoch),
             started_at=now(),
         )
 
-    async def _cancelled(self, session_id: str) -> None:
-        """Returns when the turn is being cancelled; another process's wish is seen at the next look."""
-        while not (await self._commits.load(session_id)).cancelling:
-            await self._commits.wait(lambda: self._commits.is_cancelling(session_id), _CANCEL_POLLING_SECONDS)
+    async def _cancelled(self, session_id: str, leg: int, epoch: int) -> None:
+        """See `StepContext`. What another process commits is seen at the next look."""
+        with self._commits.news.following(session_id) as changed:
+            while True:
+                await changed.wait()
+                changed.clear()
+                try:
+                    newest = await self._commits.load(session_id)
+                except DatabaseUnavailable:
+                    changed.set()
+                    await asyncio.sleep(1)
+                    continue
+                if not _is_ours(newest, leg, epoch):
+                    raise StepFenced(f"Leg {leg} of {session_id!r} was taken over; its Step is stopped.")
+                if newest.cancelling:
+                    return
 
     async def _settle_late(self, context: StepContext) -> None:
         """The run that took over had to leave the outcome unknown; what this run knows settles the record."""
@@ -189,24 +212,21 @@ class LocalLegRunner:
             )
             return Transition(state, calls=(settled,), events=(settled_event(settled),))
 
-        await self._commits.settle(context.state.session_id, context.step.id, settle)
+        session_id, step = context.state.session_id, context.step.id
+        with self._commits.news.following(session_id) as changed, contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LATE_SETTLE_SECONDS):
+                while isinstance(await self._commits.settle(session_id, step, settle), Refusal):
+                    newest = await self._commits.load(session_id)
+                    if newest.due is None or newest.due.id != step:
+                        return
+                    # The other run has not recorded its conclusion yet.
+                    changed.clear()
+                    await changed.wait()
 
     def _stop_if_closing(self) -> None:
         if self._closing:
             # DBOS leaves a cancelled workflow pending, so the next start goes on from here.
             raise asyncio.CancelledError
-
-    async def _commit_patiently(self, session_id: str, change: Change) -> Any:
-        """Commits a Step's change; a database that is away for a moment must not cost another run of the Step."""
-        async for attempt in AsyncRetrying(
-            retry=retry_if_exception_type(DatabaseUnavailable),
-            stop=stop_after_attempt(5),
-            wait=wait_exponential(multiplier=0.5, max=5),
-            reraise=True,
-        ):
-            with attempt:
-                return await self._commits.commit(session_id, change)
-        raise AssertionError("the loop above returns or raises")
 
     async def _tracked(self, step: StepType, work: Awaitable[T]) -> T:
         task = asyncio.ensure_future(work)

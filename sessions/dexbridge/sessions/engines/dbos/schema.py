@@ -14,6 +14,7 @@ __all__ = [
     "events",
     "message_keys",
     "messages",
+    "schema",
     "sessions",
     "transcript",
     "workers",
@@ -94,5 +95,12 @@ workers = Table(
     Column("started_at", String(40), nullable=False),
     Column("seen", Float, nullable=False),
 )
+
+schema = Table(
+    "dexbridge_schema",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+)
+"""One row: which version of these tables the database has. See `schema_version`."""
 
 Index("dexbridge_sessions_status", sessions.c.status)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -14,7 +15,6 @@ from sqlalchemy.exc import IntegrityError
 from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.engines.dbos.database import reading, reading_at_once, writing
 from dexbridge.sessions.engines.dbos.schema import (
-    METADATA,
     attempts,
     calls,
     events,
@@ -23,7 +23,9 @@ from dexbridge.sessions.engines.dbos.schema import (
     sessions,
     transcript,
 )
-from dexbridge.sessions.errors import StepFenced, UnknownSession
+from dexbridge.sessions.engines.dbos.schema_version import prepare_tables
+from dexbridge.sessions.engines.dbos.stored import stored, stored_kind
+from dexbridge.sessions.errors import StepFenced, UnknownSession, UnreadableSession
 from dexbridge.sessions.event import SessionEvent
 from dexbridge.sessions.message import Message
 from dexbridge.sessions.persisted import now
@@ -42,6 +44,7 @@ from dexbridge.sessions.transition import (
 __all__ = ["Committed", "SessionStore"]
 
 _PRUNED = "pruned"
+_ASK_AT_ONCE = 500
 
 Enqueue = Callable[[Connection, SessionState], None]
 """Enqueues the leg that a commit opened, in the same transaction."""
@@ -63,9 +66,9 @@ class SessionStore:
         self._enqueue = enqueue
 
     def create_tables(self) -> None:
-        """Creates what is missing of our tables."""
+        """See `prepare_tables`."""
         with writing(self._engine) as connection:
-            METADATA.create_all(connection)
+            prepare_tables(connection)
 
     def start(self, first: Transition) -> bool:
         """Inserts a new session; `False` when the ID exists."""
@@ -92,14 +95,30 @@ class SessionStore:
         with reading(self._engine) as connection:
             return self._state(connection, session_id)[0]
 
+    def versions(self, session_ids: Sequence[str]) -> Mapping[str, int]:
+        """The versions of those of the sessions that exist; one grows with each commit."""
+        found: dict[str, int] = {}
+        with reading(self._engine) as connection:
+            for first in range(0, len(session_ids), _ASK_AT_ONCE):
+                query = select(sessions.c.session_id, sessions.c.version).where(
+                    sessions.c.session_id.in_(session_ids[first : first + _ASK_AT_ONCE])
+                )
+                found.update((row.session_id, row.version) for row in connection.execute(query))
+        return found
+
     def open_legs(self, flow_types: Sequence[str]) -> Sequence[tuple[str, int]]:
-        """Session and number of every leg that is open, of those flows."""
-        query = select(sessions.c.state).where(
+        """Session and number of every leg that is open, of those flows. What cannot be read is a newer version's."""
+        query = select(sessions.c.session_id, sessions.c.state).where(
             sessions.c.status == SessionStatus.RUNNING.value, sessions.c.flow_type.in_(flow_types)
         )
+        legs: list[tuple[str, int]] = []
         with reading(self._engine) as connection:
-            states = [SessionState.model_validate_json(text) for text in connection.execute(query).scalars()]
-        return [(state.session_id, state.leg.number) for state in states if state.leg is not None]
+            for row in connection.execute(query):
+                with contextlib.suppress(UnreadableSession):
+                    state = stored(SessionState, row.state, row.session_id)
+                    if state.leg is not None:
+                        legs.append((row.session_id, state.leg.number))
+        return legs
 
     def commit(self, session_id: str, change: Change, once: MessageKey | None = None) -> Committed | Refusal | Repeated:
         """Applies a change to the newest state and commits what it returns."""
@@ -126,32 +145,45 @@ class SessionStore:
             record = connection.execute(query).scalar_one_or_none()
             if record is None:
                 return Refusal(f"no call was recorded for {step_execution_id}")
-            result = settle(state, CallRecord.model_validate_json(record))
+            result = settle(state, stored(CallRecord, record, session_id))
             return result if isinstance(result, Refusal) else self._committed(connection, state, version, result)
 
     def prune(self, before: datetime) -> Sequence[tuple[str, int]]:
-        """Deletes idle and ended sessions last changed before; returns their IDs and how many legs each had."""
+        """Deletes idle and ended sessions last changed before; returns their IDs and how many legs each had.
+
+        Those that were pruned earlier, but not `forgotten`, are returned too.
+        """
         rest = (SessionStatus.IDLE.value, SessionStatus.ENDED.value)
         old = select(sessions.c.session_id).where(
             sessions.c.status.in_(rest), sessions.c.updated_at < before.isoformat()
         )
         with reading(self._engine) as connection:
             candidates = list(connection.execute(old).scalars())
-        pruned: list[tuple[str, int]] = []
         for session_id in candidates:
-            with writing(self._engine) as connection:
+            with contextlib.suppress(UnreadableSession), writing(self._engine) as connection:
                 still = old.where(sessions.c.session_id == session_id).with_for_update()
                 if connection.execute(still).scalar_one_or_none() is None:
                     continue
-                legs = self._state(connection, session_id)[0].legs
+                state, version = self._state(connection, session_id)
                 for table in (messages, transcript, events, calls, attempts, message_keys):
                     connection.execute(delete(table).where(table.c.session_id == session_id))
-                # The row stays, so that the ID is never taken again.
+                # The row stays, so that the ID is never taken again; until it is forgotten, with the number of legs.
                 connection.execute(
-                    update(sessions).where(sessions.c.session_id == session_id).values(status=_PRUNED, state="")
+                    update(sessions)
+                    .where(sessions.c.session_id == session_id)
+                    .values(status=_PRUNED, state=str(state.legs), version=version + 1)
                 )
-                pruned.append((session_id, legs))
-        return pruned
+        left = select(sessions.c.session_id, sessions.c.state).where(
+            sessions.c.status == _PRUNED, sessions.c.state != ""
+        )
+        with reading(self._engine) as connection:
+            return [(row.session_id, int(row.state)) for row in connection.execute(left)]
+
+    def forgotten(self, session_ids: Sequence[str]) -> None:
+        """Nothing is left of these pruned sessions but their IDs."""
+        with writing(self._engine) as connection:
+            for session_id in session_ids:
+                connection.execute(update(sessions).where(sessions.c.session_id == session_id).values(state=""))
 
     def transcript(self, session_id: str) -> Sequence[TranscriptEntry]:
         """The committed transcript, in order."""
@@ -175,8 +207,8 @@ class SessionStore:
             ).scalars()
             return SessionSnapshot(
                 state=state,
-                messages=tuple(Message.model_validate_json(text) for text in said),
-                calls=tuple(CallRecord.model_validate_json(text) for text in made),
+                messages=tuple(stored(Message, text, session_id) for text in said),
+                calls=tuple(stored(CallRecord, text, session_id) for text in made),
                 last_event=state.event_count,
             )
 
@@ -201,8 +233,8 @@ class SessionStore:
         )
         with reading(self._engine) as connection:
             found = [
-                SessionEvent.model_validate(
-                    {"sequence": row.sequence, "at": row.at, "kind": row.kind, "data": json.loads(row.data)}
+                SessionEvent(
+                    sequence=row.sequence, at=row.at, kind=stored_kind(row.kind, session_id), data=json.loads(row.data)
                 )
                 for row in connection.execute(query)
             ]
@@ -233,7 +265,7 @@ class SessionStore:
         row = connection.execute(query.with_for_update() if lock else query).one_or_none()
         if row is None or row.status == _PRUNED:
             raise UnknownSession(session_id)
-        return SessionState.model_validate_json(row.state), row.version
+        return stored(SessionState, row.state, session_id), row.version
 
     def _write(
         self, connection: Connection, before: SessionState, version: int, transition: Transition

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import threading
+
 from sqlalchemy import ColumnElement, Engine, Float, delete, literal_column, select
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -19,6 +22,8 @@ LOST_AFTER_SECONDS = 8.0
 
 _FORGET_AFTER_SECONDS = 86_400.0
 
+logger = logging.getLogger(__name__)
+
 
 class WorkerRegister:
     """The living Workers of a database. Methods block; call them in a thread.
@@ -31,12 +36,30 @@ class WorkerRegister:
     def __init__(self, engine: Engine, worker_id: str) -> None:
         self._engine = engine
         self._worker_id = worker_id
+        self._leaving = threading.Event()
+        self._beating = threading.Thread(target=self._beat_for_ever, name="dexbridge-beat", daemon=True)
         postgres = engine.dialect.name == "postgresql"
         self._insert = postgresql.insert if postgres else sqlite.insert
         # The database's clock, in seconds: Workers on several machines are compared by one clock.
         self._clock: ColumnElement[float] = literal_column(
             "extract(epoch from clock_timestamp())" if postgres else "((julianday('now') - 2440587.5) * 86400.0)", Float
         )
+
+    def start(self) -> None:
+        """Says that this Worker lives, now and from now on.
+
+        From a thread of its own: a function of the application that blocks the event loop must not make this Worker
+        look lost, and its segments be thrown away.
+        """
+        self.beat()
+        self._beating.start()
+
+    def _beat_for_ever(self) -> None:
+        while not self._leaving.wait(BEAT_SECONDS):
+            try:
+                self.beat()
+            except Exception as error:  # noqa: BLE001 - the next beat tries again
+                logger.warning("The sign of life of %s raised %s.", self._worker_id, type(error).__name__)
 
     def beat(self) -> None:
         """Says that this Worker lives."""
@@ -48,6 +71,9 @@ class WorkerRegister:
 
     def leave(self) -> None:
         """Says that this Worker is gone, and forgets those that went long ago without a word."""
+        self._leaving.set()
+        if self._beating.is_alive():
+            self._beating.join()
         with writing(self._engine) as connection:
             connection.execute(delete(workers).where(workers.c.worker_id == self._worker_id))
             connection.execute(delete(workers).where(workers.c.seen < self._clock - _FORGET_AFTER_SECONDS))

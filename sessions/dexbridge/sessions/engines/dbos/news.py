@@ -1,0 +1,84 @@
+"""Tells who follows a session that it has changed: at once for this process's commits, soon for others'."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+
+__all__ = ["News"]
+
+logger = logging.getLogger(__name__)
+
+_LOOK_SECONDS = 0.5
+
+
+class News:
+    """One look at the database for all that is followed in this process, and none while nothing is.
+
+    Made in the engine's loop and used there.
+
+    Args:
+        versions: Reads the versions of sessions; blocks.
+    """
+
+    def __init__(self, versions: Callable[[Sequence[str]], Mapping[str, int]]) -> None:
+        self._read_versions = versions
+        self._followers: dict[str, list[asyncio.Event]] = {}
+        self._seen: dict[str, int | None] = {}
+        self._looking: asyncio.Task[None] | None = None
+        self._closed = False
+
+    @contextmanager
+    def following(self, session_id: str) -> Generator[asyncio.Event]:
+        """An event that is set whenever the session may have changed; clear it, then read, then wait for it."""
+        changed = asyncio.Event()
+        if self._closed:
+            changed.set()
+        self._followers.setdefault(session_id, []).append(changed)
+        # It may have changed before it was followed: the first look tells, whatever it sees.
+        self._seen.pop(session_id, None)
+        if self._looking is None and not self._closed:
+            self._looking = asyncio.create_task(self._look_for_ever())
+        try:
+            yield changed
+        finally:
+            self._followers[session_id].remove(changed)
+            if not self._followers[session_id]:
+                del self._followers[session_id]
+                self._seen.pop(session_id, None)
+
+    def tell(self, session_id: str) -> None:
+        """The session has changed."""
+        for changed in self._followers.get(session_id, ()):
+            changed.set()
+
+    def close(self) -> None:
+        """Wakes everyone, and whoever comes later."""
+        self._closed = True
+        if self._looking is not None:
+            self._looking.cancel()
+        for session_id in list(self._followers):
+            self.tell(session_id)
+
+    async def _look_for_ever(self) -> None:
+        try:
+            while self._followers:
+                await asyncio.sleep(_LOOK_SECONDS)
+                await self._look()
+        finally:
+            self._looking = None
+
+    async def _look(self) -> None:
+        followed = list(self._followers)
+        try:
+            versions = await asyncio.to_thread(self._read_versions, followed)
+        except Exception as error:  # noqa: BLE001 - the next look tries again
+            logger.warning("Looking for news of sessions raised %s.", type(error).__name__)
+            return
+        for session_id in followed:
+            version = versions.get(session_id)
+            if session_id not in self._seen or self._seen[session_id] != version:
+                self._seen[session_id] = version
+                self.tell(session_id)
