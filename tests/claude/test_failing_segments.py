@@ -16,6 +16,7 @@ from dexbridge.claude.testing import ApiError, Reply, Slow, Text, ToolUse
 from dexbridge.toolsource import OutcomeKind
 from tests.fakes.claude_stage import (
     API_KEY,
+    COLD,
     LOOK_UP,
     SLACK_REPLY_STEPS,
     Stage,
@@ -92,8 +93,9 @@ async def test_c17_a_refusal_of_the_api_fails_at_once_and_says_what_to_mend(
 
 
 async def test_c18_a_result_the_cli_cannot_take_is_given_by_a_new_attempt(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    open_stage: OpenStage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    stage = await open_stage(processes=COLD)
     caplog.set_level("INFO", "dexbridge")
     stage.model.script(Reply(slack_reply()))
     await stage.turn("Post it.")

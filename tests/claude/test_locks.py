@@ -19,6 +19,7 @@ from dexbridge.toolsource import ConnectorTool, OutcomeKind
 from tests.fakes.claude_stage import (
     CANCEL,
     CHANNEL,
+    COLD,
     LIST,
     LOOK_UP,
     POST,
@@ -77,7 +78,7 @@ async def test_c07_without_the_hook_no_stale_result_is_handed_out(
 ) -> None:
     without_option_checks(monkeypatch)
     changes: dict[str, Any] = {"env": {}, "can_use_tool": allow_all}
-    stage = await open_stage(options=changes)
+    stage = await open_stage(options=changes, processes=COLD)
     stage.model.script(Reply(slack_reply("Same.")))
     await stage.turn("Post it.")
     changes["env"] = {"CLAUDE_CODE_SIMPLE": "1"}

@@ -51,7 +51,8 @@ class HandlerLock:
         self._reads = {tool.name: tool for tool in tools if isinstance(tool, FunctionTool) and not tool.effect.is_write}
         self._on_refused = on_refused
         self._expected: str | None = None
-        self._arrival: asyncio.Future[CallResult] | None = None
+        self._recorded: CallResult | None = None
+        self._arrived = asyncio.Event()
         self._handed_out = False
         if recorded is not None:
             self.expect(recorded.tool_use_id)
@@ -65,14 +66,15 @@ class HandlerLock:
     def expect(self, tool_use_id: str) -> None:
         """The call's handler waits for its recorded result, which `give` brings; until then it returns nothing."""
         self._expected = tool_use_id
-        self._arrival = asyncio.get_running_loop().create_future()
+        self._recorded = None
+        self._arrived.clear()
         self._handed_out = False
 
     def give(self, recorded: CallResult) -> None:
         """Brings the recorded result of the expected call."""
-        assert self._arrival is not None, "a result is given for an expected call"
         assert recorded.tool_use_id == self._expected, "a result is bound to one tool-use ID"
-        self._arrival.set_result(recorded)
+        self._recorded = recorded
+        self._arrived.set()
 
     def server(self) -> McpSdkServerConfig:
         """The server for `ClaudeAgentOptions.mcp_servers`."""
@@ -104,14 +106,14 @@ class HandlerLock:
         return await _run_read(read, checked)
 
     async def _hand_out(self, name: str, tool_use_id: str) -> CallToolResult:
-        assert self._arrival is not None, "an expected call has a place for its result"
         try:
             # The process is ended long before; a wait in a handler is bounded all the same.
             async with asyncio.timeout(_LONGEST_WAIT_SECONDS):
-                recorded = await asyncio.shield(self._arrival)
+                await self._arrived.wait()
         except TimeoutError:
             return self._refuse(name, tool_use_id)
-        if self._handed_out:
+        recorded = self._recorded
+        if recorded is None or recorded.tool_use_id != tool_use_id or self._handed_out:
             return self._refuse(name, tool_use_id)
         self._handed_out = True
         return _result(bounded(recorded.text), is_error=recorded.is_error)

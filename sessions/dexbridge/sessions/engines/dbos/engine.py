@@ -18,7 +18,7 @@ from dexbridge.sessions.engines.dbos.abandoned import AbandonedLegs
 from dexbridge.sessions.engines.dbos.commits import Commits
 from dexbridge.sessions.engines.dbos.database import open_database, sqlite_path
 from dexbridge.sessions.engines.dbos.leg import LEG_WORKFLOW, direct_id, queued_id, run_leg, serve
-from dexbridge.sessions.engines.dbos.leg_loop import LegLoop, quiet_cancelling
+from dexbridge.sessions.engines.dbos.leg_loop import LegLoop, quiet_cancelling, stop_dequeuing
 from dexbridge.sessions.engines.dbos.leg_runner import LocalLegRunner
 from dexbridge.sessions.engines.dbos.store import SessionStore
 from dexbridge.sessions.engines.dbos.worker_lock import worker_lock
@@ -224,7 +224,7 @@ class DbosEngine:
                 "log_level": "WARNING",
                 "notification_listener_polling_interval_sec": _LISTENER_SECONDS,
             }
-            DBOS(config=config)
+            self._launched = DBOS(config=config)
             # A queue per flow: a Worker takes no leg it could not run.
             queues = [_queue(flow_type) for flow_type in self._flows]
             DBOS.listen_queues(queues)
@@ -253,6 +253,7 @@ class DbosEngine:
 
     def _land(self) -> None:
         if self._run_steps:
+            stop_dequeuing(self._launched)
             DBOS.destroy()
             serve(None)
         self._dbos.destroy()

@@ -15,7 +15,9 @@ from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["LegLoop", "quiet_cancelling"]
+from dbos import DBOS
+
+__all__ = ["LegLoop", "quiet_cancelling", "stop_dequeuing"]
 
 _JOIN_SECONDS = 10.0
 
@@ -51,6 +53,19 @@ async def _cancel_all() -> None:
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
+
+
+def stop_dequeuing(dbos: DBOS) -> None:
+    """Waits until no workflow is taken from a queue any more.
+
+    A destroy stops DBOS's loop first and its queue threads afterwards, so a workflow taken in between would meet a closed
+    loop.
+    """
+    for event in dbos.background_thread_stop_events:
+        event.set()
+    for thread in threading.enumerate():
+        if thread.name.startswith("queue-worker-"):
+            thread.join(_JOIN_SECONDS)
 
 
 @contextmanager

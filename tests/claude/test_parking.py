@@ -1,0 +1,231 @@
+"""A process that waits for its call's result is a cache: nothing but time may depend on it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+
+import psutil
+import pytest
+from sqlalchemy import create_engine, text
+
+from dexbridge.claude import CliProcesses
+from dexbridge.claude.testing import ModelRequest, Reply, Text, ToolUse
+from dexbridge.toolsource import OutcomeKind
+from tests.fakes.claude_stage import (
+    COLD,
+    LIST,
+    LOOK_UP,
+    SLACK_REPLY_STEPS,
+    Stage,
+    answer_of,
+    cli_processes,
+    slack_reply,
+)
+
+OpenStage = Callable[..., Awaitable[Stage]]
+CONTINUATION = "Continue from where you left off."
+A_MINUTE = CliProcesses(park_call=timedelta(minutes=1), park_approval=timedelta(minutes=1))
+
+
+def was_cold(request: ModelRequest) -> bool:
+    """Whether the CLI was started anew for the request: it then adds a sentence of its own."""
+    return CONTINUATION in json.dumps(request.body["messages"][-2:])
+
+
+def conversation(request: ModelRequest) -> list[Any]:
+    """What the model was sent of the conversation, without what differs from run to run: IDs and Slack's times."""
+    lines = [(line.role, line.text, line.tool_uses, line.tool_results) for line in request.conversation]
+    return [re.sub(r"toolu_\d+|\d{10}\.\d{6}", "…", str(line)) for line in lines]
+
+
+def stored_entries(stage: Stage) -> list[dict[str, Any]]:
+    """The committed transcript."""
+    with create_engine(f"sqlite:///{stage.database}").connect() as connection:
+        rows = connection.execute(text("select entry from dexbridge_transcript order by sequence")).scalars()
+        return [json.loads(row) for row in rows]
+
+
+def deferral_of(stage: Stage) -> dict[str, Any]:
+    """The entry that says that a call was deferred."""
+    (entry,) = [entry for entry in stored_entries(stage) if '"hook_deferred_tool"' in json.dumps(entry)]
+    return entry
+
+
+async def one_reply(open_stage: OpenStage, processes: CliProcesses) -> Stage:
+    stage = await open_stage(processes=processes)
+    stage.model.script(Reply(Text("I will post it."), slack_reply()), Reply(Text("Posted.")))
+    assert answer_of(await stage.turn("Post it.", approve=True)) == "Posted."
+    return stage
+
+
+async def test_our_deferral_entry_is_the_clis_own_field_by_field(open_stage: OpenStage, tmp_path: Any) -> None:
+    stage = await one_reply(open_stage, COLD)
+    real, entries = deferral_of(stage), stored_entries(stage)
+    await stage.close()
+    stage.database = tmp_path / "parked.db"
+
+    ours = deferral_of(await one_reply(open_stage, A_MINUTE))
+
+    assert list(ours) == list(real)
+    fresh = {"uuid", "timestamp", "parentUuid", "sessionId"}
+    assert {name: ours[name] for name in ours if name not in fresh} == {
+        name: real[name] | {"toolUseID": ours["attachment"]["toolUseID"]} if name == "attachment" else real[name]
+        for name in real
+        if name not in fresh
+    }
+    by_id = {entry["uuid"]: entry for entry in entries if "uuid" in entry}
+    assert by_id[real["parentUuid"]]["type"] == "assistant"
+    parked = {entry["uuid"]: entry for entry in stored_entries(stage) if "uuid" in entry}
+    assert parked[ours["parentUuid"]]["type"] == "assistant"
+    assert len(ours["timestamp"]) == len(real["timestamp"])
+
+
+async def test_the_model_is_sent_the_same_but_for_the_clis_own_sentence(open_stage: OpenStage, tmp_path: Any) -> None:
+    stage = await one_reply(open_stage, COLD)
+    cold = stage.model.requests
+    await stage.close()
+    stage.database = tmp_path / "parked.db"
+    before = len(cold)
+
+    await one_reply(open_stage, A_MINUTE)
+    parked = stage.model.requests[before:]
+
+    assert [was_cold(request) for request in (*cold, *parked)] == [False, True, False, False]
+
+    assert [conversation(request) for request in parked] == [conversation(request) for request in cold]
+
+
+async def test_a_transcript_of_either_resumes_under_the_other(open_stage: OpenStage) -> None:
+    stage = await one_reply(open_stage, A_MINUTE)
+    stage.model.script(Reply(slack_reply("Again.")), Reply(Text("Posted again.")))
+    await stage.close()
+    await stage.open(stage.flow(processes=COLD))
+    assert answer_of(await stage.turn("Once more.", approve=True)) == "Posted again."
+    stage.model.script(Reply(slack_reply("A third time.")), Reply(Text("Posted a third time.")))
+    await stage.close()
+    await stage.open(stage.flow(processes=A_MINUTE))
+
+    assert answer_of(await stage.turn("And again.", approve=True)) == "Posted a third time."
+
+    assert stage.posted == ["On its way.", "Again.", "A third time."]
+    assert await stage.steps() == SLACK_REPLY_STEPS * 3
+    stage.assert_one_result_each()
+
+
+async def test_a_killed_process_costs_a_start_and_nothing_else(open_stage: OpenStage) -> None:
+    stage = await open_stage(processes=A_MINUTE)
+    stage.model.script(Reply(slack_reply()), Reply(Text("Posted.")))
+    await stage.turn("Post it.")
+    (waiting,) = cli_processes()
+    waiting.kill()
+    await asyncio.to_thread(waiting.wait, 10)
+
+    assert answer_of(await stage.decide(approve=True)) == "Posted."
+
+    assert was_cold(stage.model.requests[-1])
+    assert stage.posted == ["On its way."]
+    assert await stage.steps() == SLACK_REPLY_STEPS
+    stage.assert_one_result_each()
+
+
+async def test_a_process_waits_for_a_person_no_longer_than_its_bound(open_stage: OpenStage) -> None:
+    stage = await open_stage(processes=CliProcesses(park_approval=timedelta(seconds=0.2)))
+    stage.model.script(Reply(slack_reply()), Reply(Text("Posted.")))
+    await stage.turn("Post it.")
+    await asyncio.to_thread(psutil.wait_procs, cli_processes(), 10)
+    assert cli_processes() == []
+
+    assert answer_of(await stage.decide(approve=True)) == "Posted."
+
+    assert was_cold(stage.model.requests[-1])
+    assert stage.posted == ["On its way."]
+
+
+async def test_a_waiting_process_makes_room_for_a_running_one(open_stage: OpenStage) -> None:
+    stage = await open_stage(processes=CliProcesses(most=1, park_approval=timedelta(minutes=1)))
+    stage.model.script(Reply(slack_reply()), Reply(Text("Nothing to do.")), Reply(Text("Posted.")))
+    await stage.turn("Post it.")
+
+    other = await stage.turn("Hello.", session="s-2")
+
+    assert answer_of(other) == "Nothing to do."
+    assert cli_processes() == []
+    assert answer_of(await stage.decide(approve=True)) == "Posted."
+    assert was_cold(stage.model.requests[-1])
+
+
+async def test_a_read_and_then_a_write_in_one_process(open_stage: OpenStage) -> None:
+    stage = await open_stage(processes=A_MINUTE)
+    where = {"channel_id": "C0123456789", "thread_timestamp": "1710000000.000100"}
+    stage.model.script(Reply(ToolUse(LIST, where)), Reply(slack_reply()), Reply(Text("Read and posted.")))
+
+    assert answer_of(await stage.turn("Read and post.", approve=True)) == "Read and posted."
+
+    assert await stage.steps() == ["RunModel", "CallTool", "ResumeTurn", *SLACK_REPLY_STEPS]
+    assert not any(was_cold(request) for request in stage.model.requests)
+    stage.assert_one_result_each()
+    assert cli_processes() == []
+
+
+@pytest.mark.parametrize("second", [slack_reply("Two."), ToolUse(LOOK_UP, {"order_id": "1002"})])
+async def test_a_reply_with_several_calls_is_deferred(open_stage: OpenStage, second: ToolUse) -> None:
+    stage = await open_stage(processes=A_MINUTE)
+    stage.model.script(Reply(slack_reply("One."), second), Reply(Text("Done.")))
+
+    assert answer_of(await stage.turn("Go.", approve=True)) == "Done."
+
+    assert was_cold(stage.model.requests[-1])
+    assert stage.posted == ["One."]
+    stage.assert_one_result_each()
+
+
+async def test_a_rejection_reaches_the_waiting_process(open_stage: OpenStage) -> None:
+    stage = await open_stage(processes=A_MINUTE)
+    stage.model.script(Reply(slack_reply()), Reply(Text("I left it.")))
+
+    events = await stage.turn("Post it.", approve=False, rejection="Not today.")
+
+    assert answer_of(events) == "I left it."
+    (result,) = stage.results()
+    assert result.is_error
+    assert "Not today." in result.text
+    assert not was_cold(stage.model.requests[-1])
+    assert stage.posted == []
+
+
+async def test_a_cancelled_call_and_the_next_message_go_to_the_waiting_process(open_stage: OpenStage) -> None:
+    stage = await open_stage(processes=A_MINUTE)
+    stage.model.script(Reply(slack_reply()), Reply(Text("It was cancelled.")), Reply(Text("Hello to you.")))
+    await stage.turn("Post it.")
+    assert await stage.client.cancel_turn("s-1")
+
+    assert answer_of(await stage.turn("Hello.")) == "Hello to you."
+
+    assert stage.posted == []
+    (call,) = await stage.calls()
+    assert call.outcome is OutcomeKind.CANCELLED
+    stage.assert_one_result_each()
+
+
+async def test_no_process_outlives_the_engine(open_stage: OpenStage) -> None:
+    stage = await open_stage(processes=A_MINUTE)
+    stage.model.script(Reply(slack_reply()))
+    await stage.turn("Post it.")
+    assert len(cli_processes()) == 1
+
+    await stage.close()
+
+    assert cli_processes() == []
+
+
+async def test_another_cli_version_defers(open_stage: OpenStage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dexbridge.claude.segment.COMPARED_CLI_VERSIONS", frozenset({"0.0.0"}))
+    stage = await one_reply(open_stage, A_MINUTE)
+
+    assert was_cold(stage.model.requests[-1])
+    assert stage.posted == ["On its way."]
