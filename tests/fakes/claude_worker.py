@@ -1,4 +1,7 @@
-"""A Worker in a process of its own, to be killed: `python -m tests.fakes.claude_worker DATABASE MODEL SLACK`."""
+"""A Worker in a process of its own, to be killed: `python -m tests.fakes.claude_worker DATABASE MODEL SLACK [TIMEOUT]`.
+
+DATABASE is a SQLite file or an engine URL, TIMEOUT Slack's in seconds.
+"""
 
 from __future__ import annotations
 
@@ -46,13 +49,12 @@ def worker_flow(model_url: str, endpoint: str, *, http_timeout: float = 30.0) ->
     return replace(flow, limits=limits)
 
 
-async def _serve(database: str, model_url: str, endpoint: str) -> None:
-    async with open_engine(
-        database if "://" in database else f"sqlite:///{database}", [worker_flow(model_url, endpoint)]
-    ):
+async def _serve(database: str, model_url: str, endpoint: str, http_timeout: str = "30") -> None:
+    url = database if "://" in database else f"sqlite:///{database}"
+    async with open_engine(url, [worker_flow(model_url, endpoint, http_timeout=float(http_timeout))]):
         print("serving", flush=True)
         await asyncio.Event().wait()
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve(*sys.argv[1:4]))
+    asyncio.run(_serve(*sys.argv[1:5]))

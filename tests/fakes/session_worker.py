@@ -1,8 +1,9 @@
 """A Worker process for crash tests: `python session_worker.py <url> <folder> <mode> <ready>`.
 
-It serves the flow `support` until it is killed. When it is `armed`, a call whose `order_id` names a point stands still
-there, after writing `<folder>/reached <point>`. `committed <step>` kills the process as soon as session s-1 has
-committed that Step. Every effect is a line of `<folder>/effects`.
+It serves the flow `support` until it is killed or told to end (SIGTERM), and writes `<folder>/<ready>` once it does.
+When it is `armed`, a call whose `order_id` names a point stands still there, after writing `<folder>/reached <point>`;
+when it is `brief`, only until there is `<folder>/go on`. `committed <step>` kills the process as soon as session s-1
+has committed that Step. Every effect is a line of `<folder>/effects`.
 """
 
 from __future__ import annotations
@@ -36,6 +37,11 @@ async def serve(url: str, folder: Path, mode: str, ready: str) -> None:
         if mode == "armed" and point == order:
             (folder / f"reached {point}").touch()
             await asyncio.sleep(3600)
+        if mode == "brief" and point == order:
+            (folder / f"reached {point}").touch()
+            while not (folder / "go on").exists():  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+            (folder / f"left {point}").touch()
 
     async def function(dispatch: Dispatch, arguments: Mapping[str, Any]) -> AttemptResult:
         order = str(arguments["order_id"])
@@ -67,7 +73,9 @@ async def serve(url: str, folder: Path, mode: str, ready: str) -> None:
             async for event in client.read_events("s-1", follow=True):
                 if event.kind is EventKind.STEP_COMPLETED and event.data["step_execution_id"] == mode.split(" ")[1]:
                     os.kill(os.getpid(), signal.SIGKILL)
-        await asyncio.sleep(3600)
+        stop = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+        await stop.wait()
 
 
 if __name__ == "__main__":

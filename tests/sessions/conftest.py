@@ -1,6 +1,7 @@
 """A session on a real database, with a scripted framework.
 
-Tests run on SQLite. Those of a module that sets `BOTH_DATABASES` run on PostgreSQL too.
+Tests run on SQLite. Those of a module that sets `BOTH_DATABASES` run on PostgreSQL too, or those it names in
+`DATABASES`.
 """
 
 from __future__ import annotations
@@ -175,8 +176,10 @@ Opening = Callable[..., AbstractAsyncContextManager[Talk]]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "database" in metafunc.fixturenames and getattr(cast("Any", metafunc).module, "BOTH_DATABASES", False):
-        metafunc.parametrize("database", ["sqlite", "postgres"], indirect=True)
+    module = cast("Any", metafunc).module
+    names = ("sqlite", "postgres") if getattr(module, "BOTH_DATABASES", False) else getattr(module, "DATABASES", ())
+    if names and "database" in metafunc.fixturenames:
+        metafunc.parametrize("database", names, indirect=True)
 
 
 @pytest.fixture
@@ -210,6 +213,14 @@ def database(request: pytest.FixtureRequest, file: Path) -> Iterator[Database]:
     template: str = request.getfixturevalue("prepared_postgres")
     file.parent.mkdir(mode=0o700)
     with postgres_database(template, template=make_url(template).database) as url:
+        yield Database(url, file.parent)
+
+
+@pytest.fixture
+def empty_postgres(prepared_postgres: str, file: Path) -> Iterator[Database]:
+    """A PostgreSQL database without any table."""
+    file.parent.mkdir(mode=0o700)
+    with postgres_database(prepared_postgres) as url:
         yield Database(url, file.parent)
 
 

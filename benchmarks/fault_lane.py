@@ -1,0 +1,282 @@
+"""One database under fire: real Workers with the real CLI are killed while conversations go on, then all is compared."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.fault_points import POINTS, Observed
+from dexbridge.claude.testing import Reply, ScriptedModel, Text
+from dexbridge.claude.testing.model_request import ModelRequest
+from dexbridge.connectors.testing.local_slack import LocalSlack
+from dexbridge.connectors.testing.slack_faults import (
+    AnswerLate,
+    DropAfterPost,
+    DropBeforeRead,
+    DropWithoutPost,
+    PostLate,
+)
+from dexbridge.sessions import AgentSessionClient, CallRecord, EventKind, open_engine
+from dexbridge.toolsource import OutcomeKind
+from tests.fakes.claude_stage import slack_reply
+from tests.fakes.claude_worker import worker_flow
+
+__all__ = ["Tally", "run_lane"]
+
+ROOT = Path(__file__).parents[1]
+TURNS_PER_SESSION = 2
+TURN_SECONDS = 180
+ENDS = (EventKind.TURN_ANSWERED, EventKind.TURN_FAILED, EventKind.TURN_CANCELLED)
+
+
+@dataclass
+class Tally:
+    """What came of a run."""
+
+    kills: int = 0
+    turns: int = 0
+    approved: int = 0
+    posts: int = 0
+    duplicates: int = 0
+    lost_approved_calls: int = 0
+    wrong_outcomes: int = 0
+    broken_transcripts: int = 0
+    unresolved_unknowns: int = 0
+    outcomes: dict[str, int] = field(default_factory=dict[str, int])
+    reasons: dict[str, int] = field(default_factory=dict[str, int])
+    points: dict[str, int] = field(default_factory=dict[str, int])
+    faults: list[str] = field(default_factory=list[str])
+
+    def add(self, other: Mapping[str, Any]) -> None:
+        """Adds another run's."""
+        for name, value in other.items():
+            mine = getattr(self, name)
+            if isinstance(mine, int):
+                setattr(self, name, mine + value)
+            elif isinstance(mine, dict):
+                setattr(self, name, dict(Counter(mine) + Counter(value)))
+            else:
+                mine.extend(value)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One message that was accepted, and whether its call was approved."""
+
+    session_id: str
+    text: str
+    approved: bool
+
+
+def play(request: ModelRequest) -> Reply:
+    """The model: posts what it is told, then says what came of it."""
+    if request.tool_results:
+        return Reply(Text(" ".join(result.text for result in request.tool_results.values())[:200]), delay=0.1)
+    return Reply(slack_reply(request.last_user_text), delay=0.1)
+
+
+class Lane:
+    """The servers, the Workers and the conversations on one database."""
+
+    def __init__(self, url: str, folder: Path, rng: random.Random, *, workers: int, talks: int, drops: bool) -> None:
+        self.url = url
+        self.folder = folder
+        self.rng = rng
+        self.drops = drops
+        self.worker_count = workers
+        self.talk_count = talks
+        self.tally = Tally()
+        self.turns: list[Turn] = []
+        self.stopping = False
+        self.model = ScriptedModel(play)
+        self.slack = LocalSlack()
+        self.workers: list[asyncio.subprocess.Process] = []
+
+    async def run(self, kills: int) -> Tally:
+        """Kills so many Workers, lets every turn end, and compares."""
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self.model)
+            await stack.enter_async_context(self.slack)
+            flow = worker_flow(self.model.url, self.slack.endpoint)
+            engine = await stack.enter_async_context(open_engine(self.url, [flow], run_steps=False))
+            self.client = AgentSessionClient(engine)
+            self.observed = Observed(self.url, self.model, self.slack)
+            stack.push_async_callback(self._end_workers)
+            for _ in range(self.worker_count):
+                self.workers.append(await self._start())
+            talks = [asyncio.create_task(self._talk(number)) for number in range(self.talk_count)]
+            faults = asyncio.create_task(self._drop_answers())
+            await self._kill(kills)
+            self.stopping = True
+            await asyncio.gather(*talks)
+            faults.cancel()
+            # A message Slack was slow with is there by now.
+            await self.slack.settle()
+            for turn in self.turns:
+                await self._compare(turn)
+            for session_id in sorted({turn.session_id for turn in self.turns}):
+                await self._check_transcript(session_id)
+            self.tally.posts = len(self.slack.posts)
+        return self.tally
+
+    async def _kill(self, kills: int) -> None:
+        points = list(POINTS)
+        while self.tally.kills < kills:
+            await asyncio.sleep(self.rng.uniform(0, 1.5))
+            point = points[self.tally.kills % len(points)]
+            if not await self.observed.reached(point, self.rng):
+                continue
+            victim = self.rng.randrange(len(self.workers))
+            self.workers[victim].kill()
+            await self.workers[victim].wait()
+            self.tally.kills += 1
+            self.tally.points[point] = self.tally.points.get(point, 0) + 1
+            self.workers[victim] = await self._start()
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tests.fakes.claude_worker", self.url, self.model.url, self.slack.endpoint, "0.5"),
+            cwd=ROOT,
+            env={**os.environ, "TMPDIR": str(self.folder)},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=(self.folder / "workers.log").open("ab"),
+        )
+        assert process.stdout is not None
+        async with asyncio.timeout(60):
+            assert await process.stdout.readline() == b"serving\n", "the Worker did not start: see workers.log"
+        return process
+
+    async def _end_workers(self) -> None:
+        for process in self.workers:
+            process.kill()
+            await process.wait()
+
+    async def _drop_answers(self) -> None:
+        """Now and then a request or an answer is lost, or late."""
+        queued = 0
+        while self.drops:
+            await asyncio.sleep(self.rng.uniform(0.2, 1.5))
+            fault = self.rng.choice(
+                [DropAfterPost(), DropBeforeRead(), DropWithoutPost(), AnswerLate(0.8), PostLate(0.3), None]
+            )
+            asked = sum(request.method == "chat.postMessage" for request in self.slack.requests)
+            if fault is not None and asked >= queued:
+                self.slack.fail_next("chat.postMessage", fault)
+                queued = asked + 1
+
+    async def _talk(self, number: int) -> None:
+        conversation = 0
+        while not self.stopping:
+            conversation += 1
+            session_id = f"talk-{number}-{conversation}"
+            await self.client.start_session(session_id)
+            for turn in range(TURNS_PER_SESSION):
+                text = f"{session_id}: message {turn + 1}"
+                try:
+                    async with asyncio.timeout(TURN_SECONDS):
+                        await self._turn(session_id, text)
+                except TimeoutError:
+                    state = (await self.client.get_snapshot(session_id)).state
+                    self.tally.lost_approved_calls += 1
+                    self.tally.faults.append(f"{text!r} did not end: {state.status} {state.due} {state.leg}")
+                    return
+
+    async def _turn(self, session_id: str, text: str) -> None:
+        after = (await self.client.get_snapshot(session_id)).last_event
+        # A client that got no answer sends again; the ID makes it one message.
+        for _ in range(2):
+            assert await self.client.send_user_message(session_id, text, message_id=text)
+        approved = False
+        async for event in self.client.read_events(session_id, after=after, follow=True):
+            if event.kind is EventKind.INTERRUPT_OPENED:
+                await asyncio.sleep(self.rng.choice([0, 0, 0.3]))
+                wants = self.rng.random() < 0.9
+                decided = await self.client.resolve_interrupt(session_id, event.data["interrupt_id"], approved=wants)
+                approved = wants and decided
+            if event.kind in ENDS:
+                self.turns.append(Turn(session_id, text, approved))
+                return
+
+    async def _compare(self, turn: Turn) -> None:
+        """The records against what Slack has."""
+        tally = self.tally
+        tally.turns += 1
+        tally.approved += turn.approved
+        posted = [post for post in self.slack.posts if post.text == turn.text]
+        if len(posted) > 1:
+            tally.duplicates += 1
+            tally.faults.append(f"{turn.text!r} was posted {len(posted)} times")
+        snapshot = await self.client.get_snapshot(turn.session_id)
+        records = [call for call in snapshot.calls if call.arguments.get("text") == turn.text]
+        if len(records) != 1:
+            tally.lost_approved_calls += 1
+            tally.faults.append(f"{turn.text!r} has {len(records)} records, last error {snapshot.state.last_error!r}")
+            return
+        (record,) = records
+        tally.outcomes[record.outcome.value] = tally.outcomes.get(record.outcome.value, 0) + 1
+        if record.outcome is OutcomeKind.OUTCOME_UNKNOWN:
+            tally.unresolved_unknowns += 1
+            tally.reasons[record.text] = tally.reasons.get(record.text, 0) + 1
+        elif not _is_true(record, [post.ts for post in posted], approved=turn.approved):
+            tally.wrong_outcomes += 1
+            tally.faults.append(f"{turn.text!r}: {record.outcome} with {len(posted)} posts, approved {turn.approved}")
+
+    async def _check_transcript(self, session_id: str) -> None:
+        """Every call of the conversation has exactly one result, and the records are whole."""
+        rows = await asyncio.to_thread(
+            self.observed.rows,
+            f"select sequence, entry from dexbridge_transcript where session_id = '{session_id}' order by 1",
+        )
+        uses: Counter[str] = Counter()
+        results: Counter[str] = Counter()
+        for _, entry in rows:
+            for block in _blocks(json.loads(entry)):
+                if block.get("type") == "tool_use":
+                    uses[block["id"]] += 1
+                elif block.get("type") == "tool_result":
+                    results[block["tool_use_id"]] += 1
+        events = [event.sequence async for event in self.client.read_events(session_id)]
+        whole = (
+            uses == results
+            and set(uses.values()) <= {1}
+            and [row[0] for row in rows] == list(range(1, len(rows) + 1))
+            and events == list(range(1, len(events) + 1))
+        )
+        if not whole:
+            self.tally.broken_transcripts += 1
+            self.tally.faults.append(f"the transcript of {session_id}: calls {dict(uses)}, results {dict(results)}")
+
+
+def _is_true(record: CallRecord, posted: list[str], *, approved: bool) -> bool:
+    match record.outcome:
+        case OutcomeKind.SUCCEEDED:
+            return approved and len(posted) == 1 and (record.receipt or {}).get("provider_object_id") == posted[0]
+        case OutcomeKind.REJECTED:
+            return not approved and not posted
+        case _:
+            return not posted
+
+
+def _blocks(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
+    content = (entry.get("message") or {}).get("content")
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+async def run_lane(url: str, kills: int, seed: int, *, workers: int = 1, talks: int = 4, drops: bool = True) -> Tally:
+    """Runs one lane on a database."""
+    with tempfile.TemporaryDirectory(prefix="dexbridge-faults-") as folder:
+        lane = Lane(url, Path(folder), random.Random(seed), workers=workers, talks=talks, drops=drops)
+        return await lane.run(kills)
