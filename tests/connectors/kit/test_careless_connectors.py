@@ -14,7 +14,7 @@ import pytest
 
 from dexbridge.connectors import NotConnected
 from dexbridge.connectors.scaffold import package_name, write_scaffold
-from dexbridge.connectors.testing.conformance import ConnectorConformance
+from dexbridge.connectors.testing.conformance import ConnectorConformance, play_sequences
 from dexbridge.connectors.testing.conformance.troubles import REFUSALS, UNCLEAR, Trouble
 
 _NUMBERS = itertools.count(1)
@@ -189,6 +189,16 @@ def test_an_untrue_not_sent_is_found(changed: Change) -> None:
         suite.test_what_cannot_be_read_proves_nothing("addNote", unclear("HTTP 500"))
     with pytest.raises(pytest.fail.Exception, match="must say CannotTell"):
         suite.test_what_may_not_be_read_proves_nothing("addNote", unclear("HTTP 403"))
+
+
+def test_random_faults_bring_duplicates_and_untruths_to_light(changed: Change) -> None:
+    suite = changed("connection.py", ANY_STATUS, 'return dispatch.retry(FailureKind.AVAILABILITY, "again")')
+    with pytest.raises(pytest.fail.Exception, match=r"duplicates [1-9]"):
+        suite.test_random_faults_cause_no_duplicate_and_no_untruth("addNote")
+    suite = changed("connection.py", UNREAD, 'if found is None:\n        return FoundNotSent("It was not added.")')
+    tally = play_sequences(suite, "addNote", count=25, seed=1)
+    assert tally.wrong
+    assert all("told 'not sent'" in line and "written 1" in line for line in tally.wrong)
 
 
 def test_a_find_of_something_else_is_found(changed: Change) -> None:

@@ -14,6 +14,7 @@ class TestNotes(ConnectorConformance[LocalNotes]):
 """
 
 from dexbridge.connectors.testing.conformance.example import Example, Reach
+from dexbridge.connectors.testing.conformance.sequences import Tally, play_sequences
 from dexbridge.connectors.testing.conformance.suite import ConnectorConformance
 
-__all__ = ["ConnectorConformance", "Example", "Reach"]
+__all__ = ["ConnectorConformance", "Example", "Reach", "Tally", "play_sequences"]

@@ -9,6 +9,7 @@ from typing import Final
 from dexbridge.connectors.attempt import Uncertain
 from dexbridge.connectors.bound_operation import BoundOperation
 from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation
+from dexbridge.connectors.testing.conformance.sequences import play_sequences
 from dexbridge.connectors.testing.conformance.stage import IMPATIENT, PATIENT, Scenes, Server, Stage, require
 from dexbridge.connectors.testing.conformance.troubles import Trouble
 from dexbridge.connectors.testing.faults import DropAfterPost, DropWithoutPost, Fault
@@ -95,6 +96,13 @@ class ReconcileChecks(Scenes[Server]):
 
     def test_what_may_not_be_read_proves_nothing(self, reconcilable_id: str, refusal: Trouble) -> None:
         self._check_unread(reconcilable_id, refusal)
+
+    def test_random_faults_cause_no_duplicate_and_no_untruth(self, reconcilable_id: str) -> None:
+        tally = play_sequences(self, reconcilable_id, count=10, seed=1)
+        require(
+            not tally.duplicates and not tally.wrong,
+            f"{reconcilable_id} against random faults: {tally}\n" + "\n".join(tally.wrong),
+        )
 
     def _check_unread(self, operation_id: str, trouble: Trouble) -> None:
         if not trouble.may_be_read:

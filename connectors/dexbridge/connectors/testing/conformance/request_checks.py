@@ -42,10 +42,11 @@ class RequestChecks(Scenes[Server]):
         self._check_code_did_not_raise(operation_id, unclear, attempt, caplog)
         if operation.kind is OperationKind.MUTATION:
             allowed = (Uncertain, Retry) if operation.safe_to_retry else (Uncertain,)
+            hint = " If a status alone says that it was, set reads_answer=False." if unclear.spoils_body else ""
             require(
                 isinstance(attempt, allowed),
                 f"After {unclear.name!r} nobody knows whether {operation_id} was carried out, so it must be "
-                f"uncertain (dispatch.uncertain), not {_short(attempt)}.",
+                f"uncertain (dispatch.uncertain), not {_short(attempt)}.{hint}",
             )
         elif not unclear.may_be_read:
             self._check_not_read(operation_id, unclear, attempt)

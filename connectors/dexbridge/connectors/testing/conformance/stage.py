@@ -15,6 +15,7 @@ from dexbridge.connectors.attempt import Attempt
 from dexbridge.connectors.bound_operation import BoundOperation
 from dexbridge.connectors.call import Call
 from dexbridge.connectors.definition import ConnectorDefinition
+from dexbridge.connectors.errors import ConnectorError
 from dexbridge.connectors.operation import Operation
 from dexbridge.connectors.testing.conformance.example import Example
 from dexbridge.connectors.testing.local_server import LocalServer
@@ -102,12 +103,18 @@ class Scenes(ABC, Generic[Server]):
             async with self.new_server() as server:
                 held = self.new_connection(server)
                 try:
-                    bound = {one.operation.operation_id: one for one in self.bind(held, http_timeout)}
-                    return await scene(Stage(server, held, bound))
+                    return await scene(Stage(server, held, self._bound(held, http_timeout)))
                 finally:
                     await held.aclose()
 
         return asyncio.run(whole())
+
+    def _bound(self, held: MemoryConnection, http_timeout: timedelta) -> Mapping[str, BoundOperation]:
+        try:
+            return {one.operation.operation_id: one for one in self.bind(held, http_timeout)}
+        except ConnectorError as error:
+            complaint = f"What `new_connection` gives cannot be bound: {error}"
+        complain(complaint)
 
     def operation(self, operation_id: str) -> Operation:
         """The definition of an operation."""

@@ -14,14 +14,15 @@ from dexbridge.connectors.testing.conformance.stage import Server
 from dexbridge.connectors.testing.conformance.troubles import REFUSALS, UNCLEAR
 
 
+# pytest runs the checks of the last base first: what everything else rests on.
 class ConnectorConformance(
-    IdentityChecks[Server],
-    SchemaChecks[Server],
-    BranchChecks[Server],
-    RequestChecks[Server],
-    SecretChecks[Server],
-    ReconcileChecks[Server],
     ConnectionChecks[Server],
+    ReconcileChecks[Server],
+    SecretChecks[Server],
+    RequestChecks[Server],
+    BranchChecks[Server],
+    SchemaChecks[Server],
+    IdentityChecks[Server],
 ):
     """The suite. Derive a class whose name begins with Test, and pytest runs every check on every operation.
 
