@@ -52,6 +52,7 @@ class Author:
         self.folder = folder
         self.environment = {n: v for n, v in os.environ.items() if not n.startswith(("PYTEST", "PYTHON", "DEX_"))}
         self.environment["ACME_API_KEY"] = "key-of-an-author"
+        self.has_changed = False
 
     @property
     def source(self) -> Path:
@@ -89,6 +90,8 @@ class Author:
             if "--editable" in words:
                 self.install()
             return
+        if words[0] == "pytest" and not self.has_changed:
+            return  # test_scaffold.py runs the tests of the scaffold as it is written
         if words[0] in MODULES:
             extra = ["-p", "no:cacheprovider"] if words[0] == "pytest" else []
             extra += ["-x"] if expected else []
@@ -123,6 +126,7 @@ class Author:
         text = path.read_text(encoding="utf-8")
         assert text.count(old) == 1, f"{block.file} must hold this once:\n{old}"
         path.write_text(text.replace(old, new), encoding="utf-8")
+        self.has_changed = True
 
     def compare(self, block: Block) -> None:
         head, _, text = block.text.partition("\n")
