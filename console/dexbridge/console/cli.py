@@ -17,6 +17,7 @@ COMMANDS: Final = (
     ("sessions", "dexbridge.console.commands.sessions", "List and show sessions; approve, reject, settle calls."),
     ("serve", "dexbridge.console.commands.serve", "Serve the session routes and the page for operators."),
     ("worker", "dexbridge.console.commands.worker", "Run the Steps of sessions, without serving anything."),
+    ("graph", "dexbridge.console.commands.graph", "Draw the Steps and how they follow one another."),
 )
 
 

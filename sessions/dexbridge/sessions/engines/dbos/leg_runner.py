@@ -21,7 +21,7 @@ from dexbridge.sessions.flow import AgentSessionFlow
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import SessionState, SessionStatus
 from dexbridge.sessions.step import StepType
-from dexbridge.sessions.steps import STEPS, StepContext, broken_step
+from dexbridge.sessions.steps import StepContext, broken_step, run_step
 from dexbridge.sessions.steps.attempt import outcome_from_json
 from dexbridge.sessions.transition import Change, Refusal, Transition
 from dexbridge.sessions.withdrawal import settled_event
@@ -134,7 +134,7 @@ class LocalLegRunner:
 
         try:
             try:
-                change = await self._tracked(context.step.type, STEPS[context.step.type](context))
+                change = await self._tracked(context.step.type, run_step(context))
                 # A database that is away for a moment must not cost another run of the Step.
                 result = await patiently(lambda: self._commits.commit(session_id, fenced(change)))
             except (StepFenced, DatabaseUnavailable):

@@ -1,0 +1,41 @@
+"""One execution of a Step, whichever it is; what engines call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dexbridge.sessions.state import SessionState
+from dexbridge.sessions.step import StepType
+from dexbridge.sessions.step_graph import may_follow
+from dexbridge.sessions.steps.await_tool_approval import await_tool_approval
+from dexbridge.sessions.steps.call_single_attempt_tool import call_single_attempt_tool
+from dexbridge.sessions.steps.call_tool import call_tool
+from dexbridge.sessions.steps.context import Step, StepContext
+from dexbridge.sessions.steps.resume_turn import resume_turn
+from dexbridge.sessions.steps.run_model import run_model
+from dexbridge.sessions.transition import Change, Refusal, Transition
+
+__all__ = ["STEPS", "run_step"]
+
+STEPS: Mapping[StepType, Step] = {
+    StepType.RUN_MODEL: run_model,
+    StepType.AWAIT_TOOL_APPROVAL: await_tool_approval,
+    StepType.CALL_TOOL: call_tool,
+    StepType.CALL_SINGLE_ATTEMPT_TOOL: call_single_attempt_tool,
+    StepType.RESUME_TURN: resume_turn,
+}
+
+
+async def run_step(context: StepContext) -> Change:
+    """Runs the Step that is due. Its change leads only to a Step the graph has after it."""
+    change = await STEPS[context.step.type](context)
+
+    def checked(state: SessionState) -> Transition | Refusal:
+        result = change(state)
+        if isinstance(result, Transition):
+            due = result.state.due
+            following = None if due is None else due.type
+            assert may_follow(context.step.type, following), f"{context.step.type} led to {following}"
+        return result
+
+    return checked
