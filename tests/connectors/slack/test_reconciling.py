@@ -209,5 +209,6 @@ async def test_without_a_user_token_the_outcome_stays_unknown(
     held.set_credential("user_token", None)
     found = await look_for_reply()
     assert isinstance(found, CannotTell)
-    assert "user_token" in found.message
+    assert "has no user_token" in found.message
+    assert "looking up whether postThreadReply was carried out needs it" in found.message
     assert server.requests == []

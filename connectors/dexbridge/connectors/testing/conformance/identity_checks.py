@@ -34,7 +34,7 @@ class IdentityChecks(Scenes[Server]):
 
         bound = self.play(scene)
         require(
-            list(self.definition.operations) == bound or {*map(id, self.definition.operations)} == {*map(id, bound)},
+            {one.operation_id: one for one in bound} == {one.operation_id: one for one in self.definition.operations},
             f"`bind` must return every operation of the definition: it declares {declared}, "
             f"bound are {[one.operation_id for one in bound]}.",
         )
