@@ -14,7 +14,7 @@ import pytest
 
 from tests.console.conftest import ROOT, Server, environment
 
-DOCUMENT = ROOT / "docs" / "http-routes.md"
+DOCUMENTS = [ROOT / "README.md", ROOT / "docs" / "http-routes.md"]
 
 pytestmark = pytest.mark.skipif(
     not all(shutil.which(name) for name in ("bash", "curl", "jq")),
@@ -22,12 +22,16 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def script_of_the_document(url: str) -> str:
-    """The first bash block, with the address of the test's server."""
-    found = re.search(r"```bash\n(base=.*?)```", DOCUMENT.read_text(), re.DOTALL)
-    assert found is not None, f"{DOCUMENT} shows no script"
+def script_in(document: Path) -> str:
+    """The script a document shows."""
+    found = re.search(r"```bash\n(base=.*?)```", document.read_text(), re.DOTALL)
+    assert found is not None, f"{document} shows no script"
     assert "base=http://127.0.0.1:8081/" in found[1]
-    return found[1].replace("http://127.0.0.1:8081", url)
+    return found[1]
+
+
+def test_the_documents_show_the_same_script() -> None:
+    assert len({script_in(document) for document in DOCUMENTS}) == 1
 
 
 def example_server(folder: Path, **more: str) -> Server:
@@ -43,7 +47,7 @@ async def test_the_script_cancels_an_order_after_its_approval(tmp_path: Path) ->
     server.start()
     try:
         read = 'for _ in $(seq 60); do s=$(curl -s "$base/snapshot?session_id=$id" -H "X-Agent-Session-Token: $token")'
-        script = f"{script_of_the_document(server.url)}\n{read}\n"
+        script = f"{script_in(DOCUMENTS[0]).replace('http://127.0.0.1:8081', server.url)}\n{read}\n"
         script += '[ "$(echo "$s" | jq -r .snapshot.status)" = idle ] && break; sleep 0.5; done; echo; echo "$s"'
         process = await asyncio.create_subprocess_exec(
             "bash", "-c", script, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environment()
