@@ -1,8 +1,9 @@
-"""One database under fire: real Workers with the real CLI are killed while conversations go on, then all is compared."""
+"""One database under fire: real Workers with the real CLI are killed while conversations go on."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import random
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from benchmarks.fault_points import POINTS, Observed
 from dexbridge.claude.testing import Reply, ScriptedModel, Text
@@ -64,7 +65,9 @@ class Tally:
             if isinstance(mine, int):
                 setattr(self, name, mine + value)
             elif isinstance(mine, dict):
-                setattr(self, name, dict(Counter(mine) + Counter(value)))
+                counts = Counter(cast("dict[str, int]", mine))
+                counts.update(cast("dict[str, int]", value))
+                setattr(self, name, dict(counts))
             else:
                 mine.extend(value)
 
@@ -156,12 +159,15 @@ class Lane:
         )
         assert process.stdout is not None
         async with asyncio.timeout(60):
-            assert await process.stdout.readline() == b"serving\n", "the Worker did not start: see workers.log"
+            if await process.stdout.readline() != b"serving\n":
+                said = (self.folder / "workers.log").read_text(errors="replace")
+                raise RuntimeError(f"A Worker did not start: {said[-2000:]}")
         return process
 
     async def _end_workers(self) -> None:
         for process in self.workers:
-            process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
             await process.wait()
 
     async def _drop_answers(self) -> None:
@@ -271,8 +277,9 @@ def _is_true(record: CallRecord, posted: list[str], *, approved: bool) -> bool:
 
 
 def _blocks(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
-    content = (entry.get("message") or {}).get("content")
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    message: Mapping[str, Any] = entry.get("message") or {}
+    content: object = message.get("content")
+    return cast("list[dict[str, Any]]", content) if isinstance(content, list) else []
 
 
 async def run_lane(url: str, kills: int, seed: int, *, workers: int = 1, talks: int = 4, drops: bool = True) -> Tally:

@@ -1,4 +1,4 @@
-"""The moments at which the fault harness kills a Worker: each is seen from outside, nothing in the product knows of it."""
+"""The moments at which the fault harness kills a Worker. Each is seen from outside; no product code knows of it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Observed:
         before = await count()
         try:
             async with asyncio.timeout(_GIVE_UP_SECONDS):
-                while await count() == before:
+                while await count() == before:  # noqa: ASYNC110 - another process reaches it
                     await asyncio.sleep(_LOOK_SECONDS)
         except TimeoutError:
             return False

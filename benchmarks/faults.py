@@ -2,9 +2,9 @@
 
     python -m benchmarks.faults [--kills 200] [--seed 1]
 
-Real Worker processes with the real CLI, a scripted Messages API and a local Slack; SIGKILL; half of the runs lose answers
-of Slack as well. SQLite (one Worker, started again) and PostgreSQL (two Workers, one of them killed each time) run side
-by side, the latter when DEXBRIDGE_TEST_POSTGRES names a server. Exit code 1 when an invariant was broken.
+Real Worker processes with the real CLI, a scripted Messages API and a local Slack; SIGKILL; half of the runs lose
+answers of Slack as well. SQLite (one Worker, started again) and PostgreSQL (two Workers, one of them killed each time)
+run side by side, the latter when DEXBRIDGE_TEST_POSTGRES names a server. Exit code 1 when an invariant was broken.
 """
 
 from __future__ import annotations

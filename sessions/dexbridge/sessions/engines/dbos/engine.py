@@ -18,7 +18,7 @@ from dexbridge.sessions.engines.dbos.abandoned import AbandonedLegs
 from dexbridge.sessions.engines.dbos.commits import Commits
 from dexbridge.sessions.engines.dbos.database import open_database, sqlite_path
 from dexbridge.sessions.engines.dbos.leg import LEG_WORKFLOW, direct_id, queued_id, run_leg, serve
-from dexbridge.sessions.engines.dbos.leg_loop import LegLoop, quiet_cancelling, stop_dequeuing
+from dexbridge.sessions.engines.dbos.leg_loop import LegLoop, in_own_thread, quiet_cancelling, stop_dequeuing
 from dexbridge.sessions.engines.dbos.leg_runner import LocalLegRunner
 from dexbridge.sessions.engines.dbos.store import SessionStore
 from dexbridge.sessions.engines.dbos.worker_lock import worker_lock
@@ -89,8 +89,8 @@ class DbosEngine:
                 )
                 self._register = WorkerRegister(self._database, self._worker_id)
                 self._legs = LegLoop()
-                undo.push_async_callback(asyncio.to_thread, self._legs.close)
-                undo.push_async_callback(asyncio.to_thread, self._land)
+                undo.push_async_callback(in_own_thread, self._legs.close)
+                undo.push_async_callback(in_own_thread, self._land)
                 await asyncio.to_thread(self._launch)
                 self._sweep = await self._start_sweep() if self._run_steps else None
                 self._opened = undo.pop_all()

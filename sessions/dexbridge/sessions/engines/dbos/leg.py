@@ -48,28 +48,18 @@ def queued_id(session_id: str, leg: int) -> str:
 
 @DBOS.workflow(name=LEG_WORKFLOW)
 async def run_leg(session_id: str, leg: int, first_step: str) -> None:
-    """Runs the Steps of a leg, each in a DBOS step of its own."""
+    """Runs the Steps of a leg.
+
+    None of them is a DBOS step: our commit of a Step is its record, in one transaction with all that it changes, and a
+    workflow that is recovered goes on with the Step that is due. A second record beside it could only disagree.
+    """
     runner = _serving[0]
     workflow_id = DBOS.workflow_id
     assert workflow_id is not None
-    # Not a DBOS step: a recovered workflow must claim again, or it could not be told from the one it replaces.
+    # A recovered workflow must claim again, or it could not be told from the one it replaces.
     epoch = await runner.claim(session_id, leg, workflow_id)
     if epoch is None:
         return
     step: str | None = first_step
     while step is not None:
-        name = step.rpartition("-")[0]
-        step = await DBOS.run_step_async(
-            {
-                "name": name,
-                "retries_allowed": True,
-                "interval_seconds": 0.5,
-                "max_attempts": 8,
-                "backoff_rate": 2.0,
-            },
-            runner.run_step,
-            session_id,
-            leg,
-            epoch,
-            step,
-        )
+        step = await runner.run_step(session_id, leg, epoch, step)

@@ -11,13 +11,13 @@ import concurrent.futures
 import contextvars
 import logging
 import threading
-from collections.abc import Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from typing import Any
 
 from dbos import DBOS
 
-__all__ = ["LegLoop", "quiet_cancelling", "stop_dequeuing"]
+__all__ = ["LegLoop", "in_own_thread", "quiet_cancelling", "stop_dequeuing"]
 
 _JOIN_SECONDS = 10.0
 
@@ -48,6 +48,12 @@ class LegLoop:
             self._loop.close()
 
 
+async def in_own_thread(work: Callable[[], None]) -> None:
+    """Runs work in a new thread: the loop's executor is gone with DBOS when the application used DBOS in this loop."""
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        await asyncio.get_running_loop().run_in_executor(pool, work)
+
+
 async def _cancel_all() -> None:
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
@@ -58,8 +64,8 @@ async def _cancel_all() -> None:
 def stop_dequeuing(dbos: DBOS) -> None:
     """Waits until no workflow is taken from a queue any more.
 
-    A destroy stops DBOS's loop first and its queue threads afterwards, so a workflow taken in between would meet a closed
-    loop.
+    A destroy stops DBOS's loop first and its queue threads afterwards, so a workflow taken in between would meet a
+    closed loop.
     """
     for event in dbos.background_thread_stop_events:
         event.set()

@@ -10,13 +10,14 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 from sqlalchemy import Engine
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_exponential
 
 from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.engines.dbos.attempts import SqlAttemptLedger
 from dexbridge.sessions.engines.dbos.commits import Commits
 from dexbridge.sessions.engines.dbos.database import patiently
 from dexbridge.sessions.engines.dbos.store import Committed
-from dexbridge.sessions.errors import DatabaseUnavailable, StepFenced
+from dexbridge.sessions.errors import DatabaseUnavailable, StepFenced, UnreadableSession
 from dexbridge.sessions.flow import AgentSessionFlow
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import SessionState, SessionStatus
@@ -75,7 +76,15 @@ class LocalLegRunner:
 
     async def run_step(self, session_id: str, leg: int, epoch: int, step_execution_id: str) -> str | None:
         """See `LegRunner`."""
-        return await self._at_home(self._run_step(session_id, leg, epoch, step_execution_id))
+        async for attempt in AsyncRetrying(
+            retry=retry_if_exception(_worth_another_run),
+            stop=stop_after_attempt(8),
+            wait=wait_exponential(multiplier=0.5),
+            reraise=True,
+        ):
+            with attempt:
+                return await self._at_home(self._run_step(session_id, leg, epoch, step_execution_id))
+        raise AssertionError("the loop above returns or raises")
 
     async def stop(self, also: set[asyncio.Future[None]]) -> None:
         """Ends segments at once, since they leave nothing; a dispatched tool call may end and be recorded."""
@@ -120,7 +129,7 @@ class LocalLegRunner:
         if not _is_ours(state, leg, epoch) or state.due is None:
             return None
         if state.due.id != step_execution_id:
-            # Committed by an earlier run of this DBOS step, which was lost before DBOS had its record.
+            # Committed by an earlier run of it, which was lost right afterwards, or a recovered leg goes on from here.
             return state.due.id
         context = self._context(state, leg, epoch)
 
@@ -138,7 +147,7 @@ class LocalLegRunner:
                 # A database that is away for a moment must not cost another run of the Step.
                 result = await patiently(lambda: self._commits.commit(session_id, fenced(change)))
             except (StepFenced, DatabaseUnavailable):
-                # Taken over, or to be run again by DBOS.
+                # Taken over, or to be run again.
                 raise
             except Exception as error:  # noqa: BLE001 - anything else would leave the session stuck in its leg
                 result = await self._commits.commit(session_id, fenced(await broken_step(context, error)))
@@ -255,6 +264,10 @@ class LocalLegRunner:
             self._underway.discard(done)
             with contextlib.suppress(asyncio.InvalidStateError):
                 done.set_result(None)
+
+
+def _worth_another_run(error: BaseException) -> bool:
+    return isinstance(error, Exception) and not isinstance(error, UnreadableSession)
 
 
 def _is_ours(state: SessionState, leg: int, epoch: int) -> bool:
