@@ -212,7 +212,7 @@ class Stage:
         async with asyncio.timeout(90):
             async for event in self.client.read_events(session, after=after, follow=True):
                 events.append(event)
-                if event.kind in (EventKind.TURN_ANSWERED, EventKind.TURN_FAILED):
+                if event.kind in (EventKind.TURN_ANSWERED, EventKind.TURN_FAILED, EventKind.TURN_CANCELLED):
                     return events
                 if event.kind is EventKind.INTERRUPT_OPENED:
                     if approve is None:

@@ -77,9 +77,12 @@ async def _make(url: str) -> None:
         await session("mid-call", CALL % "under way", None)
         await called.wait()
         # The rows are read while two sessions are under way, as after a SIGKILL.
-        file = url.removeprefix("sqlite:///")
-        Path(sys.argv[1]).write_text(json.dumps(_rows(file), indent=1, sort_keys=True) + "\n")
+        _write(url.removeprefix("sqlite:///"))
         os._exit(0)
+
+
+def _write(file: str) -> None:
+    Path(sys.argv[1]).write_text(json.dumps(_rows(file), indent=1, sort_keys=True) + "\n")
 
 
 def _rows(file: str) -> dict[str, list[dict[str, Any]]]:
