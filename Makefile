@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 export DEXBRIDGE_TEST_POSTGRES
 export DEXBRIDGE_TEST_CHROMIUM
 
-.PHONY: setup services demo serve test check format bench bench-turnaround clean
+.PHONY: setup services demo serve test check format bench bench-turnaround faults clean
 
 setup: $(STAMP)
 
@@ -46,6 +46,10 @@ bench: $(STAMP)
 
 bench-turnaround: $(STAMP)
 	$(BIN)/python -m benchmarks.turnaround
+
+# At least 200 Workers killed, on SQLite and PostgreSQL (`make services`); about fifteen minutes.
+faults: $(STAMP)
+	$(BIN)/python -m benchmarks.faults
 
 # 100,000 random broken connection files; about ten minutes.
 fuzz-config: $(STAMP)

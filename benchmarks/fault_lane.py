@@ -117,6 +117,7 @@ class Lane:
             engine = await stack.enter_async_context(open_engine(self.url, [flow], run_steps=False))
             self.client = AgentSessionClient(engine)
             self.observed = Observed(self.url, self.model, self.slack)
+            stack.callback(self.observed.close)
             stack.push_async_callback(self._end_workers)
             for _ in range(self.worker_count):
                 self.workers.append(await self._start())
@@ -150,13 +151,22 @@ class Lane:
             self.workers[victim] = await self._start()
 
     async def _start(self) -> asyncio.subprocess.Process:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tests.fakes.claude_worker", self.url, self.model.url, self.slack.endpoint, "0.5"),
-            cwd=ROOT,
-            env={**os.environ, "TMPDIR": str(self.folder)},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=(self.folder / "workers.log").open("ab"),
-        )
+        with (self.folder / "workers.log").open("ab") as log:
+            process = await asyncio.create_subprocess_exec(
+                *(
+                    sys.executable,
+                    "-m",
+                    "tests.fakes.claude_worker",
+                    self.url,
+                    self.model.url,
+                    self.slack.endpoint,
+                    "0.5",
+                ),
+                cwd=ROOT,
+                env={**os.environ, "TMPDIR": str(self.folder)},
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+            )
         assert process.stdout is not None
         async with asyncio.timeout(60):
             if await process.stdout.readline() != b"serving\n":

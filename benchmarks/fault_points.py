@@ -64,6 +64,10 @@ class Observed:
         with self._database.connect() as connection:
             return [tuple(row) for row in connection.execute(text(query))]
 
+    def close(self) -> None:
+        """Lets go of the database."""
+        self._database.dispose()
+
     async def _rows(self, table: str, where: str = "1 = 1") -> int:
         query = f"select count(*) from {table} where {where}"
         return int((await asyncio.to_thread(self.rows, query))[0][0])
