@@ -20,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -58,6 +59,7 @@ class ReceivedRequest:
         verb: such as `POST`.
         path: without the query.
         headers: names in lower case, without those that hold a credential.
+        received_at: when it came, on this process's monotonic clock, in seconds.
     """
 
     method: str
@@ -66,6 +68,7 @@ class ReceivedRequest:
     verb: str = ""
     path: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    received_at: float = 0.0
 
     @property
     def is_authorised(self) -> bool:
@@ -169,6 +172,7 @@ class LocalServer(ABC):
             self._runner = None
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
+        received_at = time.monotonic()
         method = self.name_of(request.method, request.path)
         fault = self._fault_for(method)
         kind = self._token_kind(request)
@@ -181,7 +185,7 @@ class LocalServer(ABC):
         read: Mapping[str, Any] = {}
         if not isinstance(fault, DropBeforeRead):
             read = await _read_body(request)
-        received = ReceivedRequest(method, kind, read, request.method, request.path, headers)
+        received = ReceivedRequest(method, kind, read, request.method, request.path, headers, received_at)
         self.requests.append(received)
         self._changed.set()
         if isinstance(fault, DropBeforeRead):

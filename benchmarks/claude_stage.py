@@ -1,0 +1,172 @@
+"""What the benchmarks of the Claude adapter share: the model, Slack, a turn on the bare SDK, and the same turn on ours."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from claude_agent_sdk import (
+    ClaudeAgentOptions,
+    ClaudeSDKClient,
+    ResultMessage,
+    SdkMcpTool,
+    create_sdk_mcp_server,
+    tool,
+)
+
+from dexbridge.claude import (
+    ClaudeAgentOptionsContext,
+    CliProcesses,
+    build_claude_cli_environment,
+    claude_agent_session_flow,
+)
+from dexbridge.claude.testing import ModelRequest, Reply, ScriptedModel, Text, ToolUse
+from dexbridge.connectors import Call, slack
+from dexbridge.connectors.testing import MemoryConnection, MemoryProject
+from dexbridge.connectors.testing.local_slack import LocalSlack
+from dexbridge.sessions import AgentSessionClient, AgentSessionFlow, EventKind, open_engine
+from dexbridge.toolsource import ConnectorToolSource, ToolSource, connector_tool
+
+__all__ = ["POST", "SLACK_ARGUMENTS", "Ours", "Stage", "bare_turn", "calls_once", "open_ours", "open_stage"]
+
+POST = "slack_post_thread_reply"
+SLACK_ARGUMENTS = {"channel_id": "C0123456789", "thread_timestamp": "1710000000.000100", "text": "Ships on Thursday."}
+
+
+def calls_once(name: str, arguments: dict[str, Any]) -> Callable[[ModelRequest], Reply]:
+    """A model that calls a tool once per user message and then answers."""
+
+    def respond(request: ModelRequest) -> Reply:
+        return Reply(Text("Done.")) if request.tool_results else Reply(ToolUse(f"mcp__tools__{name}", arguments))
+
+    return respond
+
+
+@dataclass
+class Stage:
+    """The servers and the tools of a benchmark.
+
+    Attributes:
+        ended: When each result was in hand, monotonic.
+    """
+
+    model: ScriptedModel
+    slack: LocalSlack
+    connection: slack.Connection
+    ended: list[float] = field(default_factory=list[float])
+
+    def options(self, **more: Any) -> ClaudeAgentOptions:
+        """The application's options."""
+        environment = {**build_claude_cli_environment(os.environ), "ANTHROPIC_BASE_URL": self.model.url}
+        environment["ANTHROPIC_API_KEY"] = "sk-ant-benchmark"
+        environment["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] = "1"
+        return ClaudeAgentOptions(
+            model="claude-opus-5-5", env=environment, system_prompt="x", tools=[], setting_sources=[], **more
+        )
+
+    def note(self) -> SdkMcpTool[Any]:
+        """A tool that does nothing and says when."""
+
+        @tool("note", "Write a note.", {"text": str})
+        async def note(arguments: dict[str, Any]) -> dict[str, Any]:
+            self.ended.append(time.monotonic())
+            return {"content": [{"type": "text", "text": f"noted {arguments['text']}"}]}
+
+        return note
+
+    def inline_slack(self) -> SdkMcpTool[Any]:
+        """The Slack operation as a tool of the bare SDK: the same request, nothing recorded."""
+        operation = self.connection.post_thread_reply()
+
+        @tool(POST, "Reply in a thread.", operation.input_schema())
+        async def post(arguments: dict[str, Any]) -> dict[str, Any]:
+            call = Call(str(uuid.uuid4()), "CallTool-1", "slack", "postThreadReply")
+            await operation.dispatch(call, operation.validate(arguments))
+            self.ended.append(time.monotonic())
+            return {"content": [{"type": "text", "text": "posted"}]}
+
+        return post
+
+    def slack_source(self, *, asks: bool) -> ToolSource:
+        """The Slack operation as our tool."""
+        operation = self.connection.post_thread_reply()
+        return ConnectorToolSource([connector_tool(operation, self.connection.reference, requires_approval=asks)])
+
+
+@asynccontextmanager
+async def open_stage(respond: Callable[[ModelRequest], Reply]) -> AsyncIterator[Stage]:
+    """Starts the servers."""
+    async with ScriptedModel(respond) as model, LocalSlack() as local:
+        held = MemoryConnection(
+            "slack",
+            "support-slack",
+            configuration={"endpoint": local.endpoint},
+            credentials={"bot_token": local.bot_token, "user_token": local.user_token},
+        )
+        try:
+            yield Stage(model, local, slack.new_project_connection(MemoryProject(held), "support-slack"))
+        finally:
+            await held.aclose()
+
+
+async def bare_turn(stage: Stage, made: SdkMcpTool[Any]) -> float:
+    """One turn on the bare SDK, the tool in its process; how long it took in seconds."""
+    server = create_sdk_mcp_server("tools", tools=[made])
+    with tempfile.TemporaryDirectory() as configuration:
+        options = stage.options(mcp_servers={"tools": server}, allowed_tools=[f"mcp__tools__{made.name}"])
+        options.env["CLAUDE_CONFIG_DIR"] = configuration
+        began = time.monotonic()
+        async with ClaudeSDKClient(options) as client:
+            await client.query("go")
+            async for message in client.receive_messages():
+                if isinstance(message, ResultMessage):
+                    break
+            return time.monotonic() - began
+
+
+@dataclass(frozen=True, slots=True)
+class Ours:
+    """Our sessions."""
+
+    sessions: AgentSessionClient
+
+    async def turn(self, decide: Callable[[str, str], Awaitable[None]] | None = None) -> float:
+        """One turn in a new session; how long it took in seconds. `decide` is given session and interrupt."""
+        session_id = f"bench-{uuid.uuid4()}"
+        await self.sessions.start_session(session_id)
+        began = time.monotonic()
+        await self.sessions.send_user_message(session_id, "go")
+        async for event in self.sessions.read_events(session_id, follow=True):
+            if event.kind is EventKind.INTERRUPT_OPENED and decide is not None:
+                await decide(session_id, event.data["interrupt_id"])
+            if event.kind is EventKind.TURN_ANSWERED:
+                return time.monotonic() - began
+            if event.kind is EventKind.TURN_FAILED:
+                raise RuntimeError(event.data["error"])
+        raise RuntimeError("the events ended before the turn did")
+
+
+@asynccontextmanager
+async def open_ours(
+    stage: Stage, *, url: str | None = None, processes: CliProcesses | None = None, **flow: Any
+) -> AsyncIterator[Ours]:
+    """Opens an engine with one flow; `flow` goes to `claude_agent_session_flow`."""
+
+    def build_options(context: ClaudeAgentOptionsContext) -> ClaudeAgentOptions:
+        del context
+        return stage.options()
+
+    tools: Sequence[SdkMcpTool[Any]] = flow.pop("custom_tools", [])
+    made: AgentSessionFlow = claude_agent_session_flow(
+        build_options, tools, flow_type="Benchmark", processes=processes or CliProcesses(), **flow
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        async with open_engine(url or f"sqlite:///{Path(folder) / 'sessions.db'}", [made]) as engine:
+            yield Ours(AgentSessionClient(engine))
