@@ -175,7 +175,7 @@ class LocalLegRunner:
                 str(uuid.uuid4()),
                 lambda newest: _is_ours(newest, leg, epoch) and newest.due == state.due,
             ),
-            load_transcript=lambda: self._commits.transcript(session_id),
+            load_transcript=lambda: patiently(lambda: self._commits.transcript(session_id)),
             say=lambda text: self._say(session_id, text),
             cancelled=lambda: self._cancelled(session_id, leg, epoch),
             started_at=now(),
