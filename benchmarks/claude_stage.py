@@ -1,4 +1,4 @@
-"""What the benchmarks of the Claude adapter share: the model, Slack, a turn on the bare SDK, and the same turn on ours."""
+"""What the benchmarks of the Claude adapter share: the model, Slack, a turn on the bare SDK, and one on ours."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import tempfile
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -101,7 +101,7 @@ class Stage:
 
 
 @asynccontextmanager
-async def open_stage(respond: Callable[[ModelRequest], Reply]) -> AsyncIterator[Stage]:
+async def open_stage(respond: Callable[[ModelRequest], Reply]) -> AsyncGenerator[Stage]:
     """Starts the servers."""
     async with ScriptedModel(respond) as model, LocalSlack() as local:
         held = MemoryConnection(
@@ -117,7 +117,7 @@ async def open_stage(respond: Callable[[ModelRequest], Reply]) -> AsyncIterator[
 
 
 async def bare_turn(stage: Stage, made: SdkMcpTool[Any]) -> float:
-    """One turn on the bare SDK, the tool in its process; how long it took in seconds."""
+    """One turn on the bare SDK, the tool in its process; how long it took to its result, in seconds."""
     server = create_sdk_mcp_server("tools", tools=[made])
     with tempfile.TemporaryDirectory() as configuration:
         options = stage.options(mcp_servers={"tools": server}, allowed_tools=[f"mcp__tools__{made.name}"])
@@ -127,8 +127,11 @@ async def bare_turn(stage: Stage, made: SdkMcpTool[Any]) -> float:
             await client.query("go")
             async for message in client.receive_messages():
                 if isinstance(message, ResultMessage):
+                    took = time.monotonic() - began
                     break
-            return time.monotonic() - began
+            else:
+                raise RuntimeError("the CLI ended without a result")
+    return took
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +159,7 @@ class Ours:
 @asynccontextmanager
 async def open_ours(
     stage: Stage, *, url: str | None = None, processes: CliProcesses | None = None, **flow: Any
-) -> AsyncIterator[Ours]:
+) -> AsyncGenerator[Ours]:
     """Opens an engine with one flow; `flow` goes to `claude_agent_session_flow`."""
 
     def build_options(context: ClaudeAgentOptionsContext) -> ClaudeAgentOptions:

@@ -14,7 +14,7 @@ from claude_agent_sdk import ClaudeAgentOptions
 
 from dexbridge.claude import ClaudeAgentOptionsContext, build_claude_cli_environment
 from dexbridge.claude.testing import Reply, Text
-from tests.fakes.claude_stage import API_KEY, Stage, answer_of, cli_processes, slack_reply
+from tests.fakes.claude_stage import API_KEY, Stage, answer_of, cli_processes, slack_reply, until
 
 OpenStage = Callable[..., Awaitable[Stage]]
 
@@ -94,7 +94,7 @@ async def test_the_cli_gets_its_key_and_nothing_of_the_workers(
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert temporary_folder in configuration.parents
     assert answer_of(await turn) == "Slowly."
-    assert not configuration.parent.exists()
+    await until(lambda: not configuration.parent.exists(), "the removal of the segment's folder")
 
 
 async def test_nothing_is_left_in_the_temporary_folder(open_stage: OpenStage, temporary_folder: Path) -> None:
@@ -103,7 +103,9 @@ async def test_nothing_is_left_in_the_temporary_folder(open_stage: OpenStage, te
     assert answer_of(await stage.turn("Post it.", approve=True)) == "Posted."
 
     (worker,) = within(temporary_folder)
-    assert {path.name for path in within(worker)} == {"alive", "claude"}
+    await until(
+        lambda: {path.name for path in within(worker)} == {"alive", "claude"}, "the removal of the segment's folder"
+    )
 
     await stage.close()
     assert within(temporary_folder) == []

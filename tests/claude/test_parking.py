@@ -25,6 +25,7 @@ from tests.fakes.claude_stage import (
     answer_of,
     cli_processes,
     slack_reply,
+    until,
 )
 
 OpenStage = Callable[..., Awaitable[Stage]]
@@ -154,7 +155,7 @@ async def test_a_waiting_process_makes_room_for_a_running_one(open_stage: OpenSt
     other = await stage.turn("Hello.", session="s-2")
 
     assert answer_of(other) == "Nothing to do."
-    assert cli_processes() == []
+    await until(lambda: not cli_processes(), "the end of both processes")
     assert answer_of(await stage.decide(approve=True)) == "Posted."
     assert was_cold(stage.model.requests[-1])
 
@@ -169,7 +170,7 @@ async def test_a_read_and_then_a_write_in_one_process(open_stage: OpenStage) -> 
     assert await stage.steps() == ["RunModel", "CallTool", "ResumeTurn", *SLACK_REPLY_STEPS]
     assert not any(was_cold(request) for request in stage.model.requests)
     stage.assert_one_result_each()
-    assert cli_processes() == []
+    await until(lambda: not cli_processes(), "the end of the process")
 
 
 @pytest.mark.parametrize("second", [slack_reply("Two."), ToolUse(LOOK_UP, {"order_id": "1002"})])

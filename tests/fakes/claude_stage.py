@@ -282,6 +282,16 @@ def error_of(events: Sequence[SessionEvent]) -> str:
     return last.data["error"]
 
 
+async def until(condition: Callable[[], bool], what: str) -> None:
+    """Waits for what happens right after a turn, such as the end of its process; fails after 20 s."""
+    try:
+        async with asyncio.timeout(20):
+            while not condition():  # noqa: ASYNC110 - processes and folders send no event
+                await asyncio.sleep(0.02)
+    except TimeoutError:
+        raise AssertionError(f"{what} did not happen") from None
+
+
 def cli_processes(parent: int | None = None) -> list[psutil.Process]:
     """The CLI processes below a process, this one by default."""
     found: list[psutil.Process] = []

@@ -57,6 +57,7 @@ class ClaudeRunner:
         self._slots = ProcessSlots(processes.most, self._lot.drop_oldest)
         self._folder = WorkerFolder()
         self._running: set[asyncio.Task[Any]] = set()
+        self._ending: set[asyncio.Task[None]] = set()
         # The CLI tells the model when the folder changes between segments, so it is read once.
         self._cwd = str(Path.cwd())
 
@@ -78,6 +79,8 @@ class ClaudeRunner:
         if running:
             await asyncio.wait(running, timeout=_CLOSE_SECONDS)
         await self._lot.close()
+        if ending := set(self._ending):
+            await asyncio.wait(ending, timeout=_CLOSE_SECONDS)
         await asyncio.to_thread(self._folder.close)
 
     async def _run(self, conversation: Conversation, result: CallResult | None, prompts: Sequence[str]) -> SegmentEnd:
@@ -108,6 +111,8 @@ class ClaudeRunner:
                     rows = conversation.transcript_rows + len(added)
                     waiting = Parked(segment, held.pop_all(), ended.wish.tool_use_id, rows)
                     await self._lot.put(conversation.session_id, waiting, self._seconds(ended.wish))
+                else:
+                    self._end_later(segment, held.pop_all())
         except Exception as error:  # noqa: BLE001 - the SDK raises many kinds; each is a failed segment
             failure = _too_long(limit) if timer.expired() else as_segment_failure(error)
             logger.info("A segment of %s failed: %s", conversation.session_id, failure)
@@ -120,6 +125,17 @@ class ClaudeRunner:
         if ended.wish is None:
             return Answered(ended.text, added)
         return CallLeaves(ended.wish, ended.text, added)
+
+    def _end_later(self, segment: Segment, held: AsyncExitStack) -> None:
+        """Ends the process while the segment is being committed; its folder and its slot are given back then."""
+
+        async def end() -> None:
+            async with held:
+                await segment.end()
+
+        task = asyncio.create_task(end())
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
 
     async def _prepare(
         self,

@@ -108,13 +108,17 @@ class Segment:
             hands_over: Whether the run begins with the hand-over of a recorded result.
         """
         self._client = ClaudeSDKClient(self.options)
-        return await self._ending_unless_parked(self._start(self._client, prompts, hands_over=hands_over))
+        return await self._killed_if_it_fails(self._start(self._client, prompts, hands_over=hands_over))
 
     async def go_on(self, result: CallResult, prompts: Sequence[str], say: Callable[[str], None]) -> SegmentResult:
         """Gives a process that waits its result, and runs it to the next end."""
         self.say = say
         self.hook_lock.renew()
-        return await self._ending_unless_parked(self._hand_over(prompts, result))
+        return await self._killed_if_it_fails(self._hand_over(prompts, result))
+
+    async def end(self) -> None:
+        """Ends the process after its last run. After a deferral it is spent: anything sent to it would be an error."""
+        await self._end_client()
 
     async def close(self) -> None:
         """Ends a process that waits."""
@@ -141,17 +145,13 @@ class Segment:
         self._parked.set_result(SegmentResult(wish, well_formed(self._said_before(call.tool_use_id))))
         return True
 
-    async def _ending_unless_parked(self, work: Coroutine[Any, Any, SegmentResult]) -> SegmentResult:
+    async def _killed_if_it_fails(self, work: Coroutine[Any, Any, SegmentResult]) -> SegmentResult:
         try:
-            result = await work
+            return await work
         except BaseException:
             self.kill()
             await self._end_client()
             raise
-        if not self.parked:
-            # After a deferral the process is spent: anything sent to it would be answered with an error.
-            await self._end_client()
-        return result
 
     async def _start(self, client: ClaudeSDKClient, prompts: Sequence[str], *, hands_over: bool) -> SegmentResult:
         await client.connect()

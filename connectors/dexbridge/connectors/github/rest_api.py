@@ -1,7 +1,7 @@
 """RestApi: one request to GitHub's REST API through our own bounded, single-request HTTP.
 
-No GitHub library is used: a write needs exactly one request and the knowledge whether it left, and PyGithub's release notes
-say that it sends again after a 5xx by default. What a library would add here is three URLs.
+No GitHub library is used: a write needs exactly one request and the knowledge whether it left, and PyGithub's release
+notes say that it sends again after a 5xx by default. What a library would add here is three URLs.
 """
 
 from __future__ import annotations
