@@ -95,6 +95,15 @@ def open_engine(
         from dexbridge.sessions.engines.dbos import DbosEngine  # noqa: PLC0415 - the engine is an extra
 
         return DbosEngine(url, flows, run_steps=run_steps)
+    if scheme == "dex":
+        try:
+            from dexbridge.sessions.engines.dex import DexEngine  # noqa: PLC0415 - the engine is an extra
+        except ImportError as error:
+            if error.name is None or error.name.partition(".")[0] not in ("dex", "grpc", "grpc_status", "google"):
+                raise
+            raise UnsupportedEngine("A Dex Server needs the Dex SDK: pip install 'dexbridge[dex]'.") from None
+
+        return DexEngine(url, flows, run_steps=run_steps)
     raise UnsupportedEngine(
         f"The engine URL has the scheme {scheme!r}: use sqlite:///path or postgresql://user@host/database."
     )
