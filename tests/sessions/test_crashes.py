@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from dataclasses import dataclass
-
-import pytest
 
 from dexbridge.sessions import EventKind, SessionStatus
 from dexbridge.toolsource import OutcomeKind
@@ -86,25 +83,6 @@ async def check(talk: Talk, case: Stopped, database: Database) -> None:
     assert len(ends) == 1
     assert snapshot.state.status is SessionStatus.IDLE
     assert await talk.ask("go on") == "you said go on"
-
-
-@pytest.mark.parametrize("step", ["AwaitToolApproval-1", "CallSingleAttemptTool-1"])
-async def test_a_worker_killed_right_after_a_commit_goes_on_from_there(database: Database, step: str) -> None:
-    async with visitor(database) as talk:
-        async with worker(database, f"committed {step}") as process:
-            await talk.say(call("7"))
-            assert await talk.decide(await talk.interrupt(), approved=True)
-            assert await process.wait() == -signal.SIGKILL
-        async with worker(database):
-            answer = await talk.answer()
-            assert await talk.steps() == WRITE_STEPS
-            assert effects(database).count("effect 7") <= 1
-            (record,) = (await talk.snapshot()).calls
-            assert record.text == answer
-            # The kill may come when the next Step has begun already, and then that Step's own rule holds.
-            assert record.outcome in ((SUCCEEDED, UNKNOWN) if step == "AwaitToolApproval-1" else (SUCCEEDED,))
-            if step != "AwaitToolApproval-1":
-                assert answer == "done with 7"
 
 
 async def test_an_approval_outlives_its_worker_and_the_call_then_runs_once(database: Database) -> None:

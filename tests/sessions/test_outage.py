@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import NullPool, create_engine, make_url, text
 
 from dexbridge.sessions import DatabaseUnavailable, EventKind
+from dexbridge.sessions.engines.dbos.database import open_database, writing
 from dexbridge.toolsource import AttemptResult, Dispatch, OutcomeKind
 from tests.fakes.function_tool import FunctionTool, succeeded
 from tests.fakes.scripted_runner import ScriptedRunner, Segment
@@ -40,6 +41,19 @@ async def away(database: Database) -> AsyncGenerator[None]:
         yield
     finally:
         await asyncio.to_thread(execute, f"alter database {name} allow_connections true")
+
+
+async def test_a_worker_that_stands_still_in_a_transaction_does_not_keep_a_session_locked(
+    opening: Opening, database: Database
+) -> None:
+    async with opening() as talk:
+        frozen = open_database(database.url)
+        with pytest.raises(DatabaseUnavailable, match="nothing"), writing(frozen) as connection:  # noqa: PT012
+            connection.execute(text("select state from dexbridge_sessions where session_id = 's-1' for update"))
+            # As long as this connection lives and stays idle, only the server can end its transaction.
+            assert await talk.ask("hello") == "you said hello"
+            connection.execute(text("update dexbridge_sessions set version = 0"))
+        frozen.dispose()
 
 
 async def test_a_database_that_is_away_for_a_moment_cancels_nothing_and_loses_no_answer(

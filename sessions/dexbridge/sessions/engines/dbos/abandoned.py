@@ -67,9 +67,12 @@ class AbandonedLegs:
             workflows = [direct_id(session_id, leg), queued_id(session_id, leg)]
             if living.intersection(workflows):
                 continue
-            if isinstance(await self._change(session_id, reopen_leg(leg)), Transition):
-                logger.warning("Leg %s of %s was open and nothing ran it; it is run again.", leg, session_id)
-                await asyncio.to_thread(self._dbos.cancel_workflows, workflows)
+            try:
+                if isinstance(await self._change(session_id, reopen_leg(leg)), Transition):
+                    logger.warning("Leg %s of %s was open and nothing ran it; it is run again.", leg, session_id)
+                    await asyncio.to_thread(self._dbos.cancel_workflows, workflows)
+            except Exception as error:  # noqa: BLE001 - one session that cannot be reopened must not hold the others
+                logger.warning("Reopening leg %s of %s raised %s.", leg, session_id, type(error).__name__)
 
     def _living_workflows(self, legs: Sequence[tuple[str, int]]) -> frozenset[str]:
         found = self._dbos.list_workflows(

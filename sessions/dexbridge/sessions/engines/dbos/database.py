@@ -19,6 +19,11 @@ __all__ = ["open_database", "patiently", "reading", "reading_at_once", "sqlite_p
 
 
 _READS_ONLY = "dexbridge_reads_only"
+_NOT_DONE = "The database did not do its part, nothing was committed"
+# SQLSTATE idle_in_transaction_session_timeout; the driver takes it for a fault of its own.
+_STOOD_STILL = "25P03"
+_LONGEST_IDLE_SECONDS = 5
+_LONGEST_LOCK_SECONDS = 15
 
 T = TypeVar("T")
 
@@ -37,7 +42,11 @@ def open_database(url: str) -> Engine:
     """Opens the database and, for SQLite, makes its folder (0700) and file (0600) when they are missing."""
     path = sqlite_path(url)
     if path is None:
-        return create_engine(_with_driver(url), pool_size=10, max_overflow=10, pool_pre_ping=True, hide_parameters=True)
+        engine = create_engine(
+            _with_driver(url), pool_size=10, max_overflow=10, pool_pre_ping=True, hide_parameters=True
+        )
+        event.listen(engine, "connect", _prepare_postgres)
+        return engine
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # SQLite gives its journal and WAL files the mode of the database file.
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -90,9 +99,13 @@ async def patiently(work: Callable[[], Awaitable[T]]) -> T:
 def _answering() -> Generator[None]:
     try:
         yield
-    except (OperationalError, InterfaceError, PoolTimeout) as error:
-        reason = str(error.orig) if isinstance(error, DBAPIError) else "no connection became free"
-        raise DatabaseUnavailable(f"The database did not do its part, nothing was committed: {reason}") from error
+    except PoolTimeout as error:
+        raise DatabaseUnavailable(f"{_NOT_DONE}: no connection became free") from error
+    except DBAPIError as error:
+        cut = error.connection_invalidated or getattr(error.orig, "sqlstate", None) == _STOOD_STILL
+        if not cut and not isinstance(error, OperationalError | InterfaceError):
+            raise
+        raise DatabaseUnavailable(f"{_NOT_DONE}: {error.orig}") from error
 
 
 def _with_driver(url: str) -> str:
@@ -100,6 +113,15 @@ def _with_driver(url: str) -> str:
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
     return parsed.render_as_string(hide_password=False)
+
+
+def _prepare_postgres(connection: Any, _record: Any) -> None:
+    cursor = connection.cursor()
+    # A Worker that is frozen or cut off in the middle of a transaction must not keep a session locked for the others.
+    cursor.execute(f"SET idle_in_transaction_session_timeout = {_LONGEST_IDLE_SECONDS * 1000}")
+    cursor.execute(f"SET lock_timeout = {_LONGEST_LOCK_SECONDS * 1000}")
+    cursor.close()
+    connection.commit()
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
