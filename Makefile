@@ -28,8 +28,9 @@ demo: $(STAMP)
 serve: $(STAMP)
 	OFFLINE=1 $(BIN)/python -m examples.order_support
 
+# Two tests at once: most of them wait for a process. `pytest PATH` runs one file without it.
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
