@@ -1,6 +1,7 @@
 """Sessions on the real Dex Worker and client, against the test peer.
 
-The scenarios are those of tests/sessions: modules here import them, and get this folder's `opening` and `database`.
+The scenarios are those of tests/sessions: modules here import all of them, and they get this folder's `opening` and
+`database`. What cannot be so on Dex is named in `LEFT_OUT` with the reason; docs/dex.md says what differs.
 """
 
 from __future__ import annotations
@@ -20,6 +21,46 @@ from tests.engines.dex.peer.server import DexPeer, dex_peer
 from tests.fakes.function_tool import FunctionTool
 from tests.fakes.scripted_runner import ScriptedRunner
 from tests.sessions.conftest import LIMITS, Opening, Talk, flow_of
+
+
+OWN_TABLES = "looks into the tables of the DBOS engine"
+OWN_FILES = "is about SQLite files, or about DBOS's one engine per process"
+NO_WORKER = "asks something of a session while no Worker runs; on Dex a Worker answers every request"
+OTHER_RUNS = "has an edit of the state stand for another run; see test_lost_workers_on_dex.py"
+ORDER = "needs a steer to be accepted before the cancelled turn has ended; the order of the two is not ours"
+COVERED = "is the same rule as another one that is run, and takes longer"
+
+LEFT_OUT = {
+    "test_files_are_private": OWN_FILES,
+    "test_a_file_that_others_could_read_is_closed_to_them": OWN_FILES,
+    "test_one_engine_per_process": OWN_FILES,
+    "test_what_cannot_be_opened_is_said_and_leaves_the_process_free": OWN_FILES,
+    "test_a_client_may_come_before_the_first_worker": NO_WORKER,
+    "test_both_workflows_of_a_leg_end_and_one_of_them_ran_it": OWN_TABLES,
+    "test_a_session_waits_for_a_worker_that_serves_its_flow": OWN_TABLES,
+    "test_a_segment_that_was_taken_over_is_not_committed": OTHER_RUNS,
+    "test_a_call_that_was_taken_over_is_not_sent_again": OTHER_RUNS,
+    "test_the_answer_of_a_worker_that_was_taken_over_settles_it": OTHER_RUNS,
+    "test_a_call_whose_approval_is_not_of_exactly_this_call_is_not_made": NO_WORKER,
+    "test_an_approval_that_was_not_used_yet_is_stale_too": NO_WORKER,
+    "test_a_call_that_was_approved_and_then_cancelled_is_not_made": NO_WORKER,
+    "test_an_approval_outlives_its_worker_and_the_call_then_runs_once": NO_WORKER,
+    "test_a_cancel_before_the_row_of_the_ledger_keeps_the_call_from_leaving": OWN_TABLES,
+    "test_messages_that_wait_follow_a_cancelled_turn_and_steering_goes_with_it": ORDER,
+    "test_a_worker_that_was_frozen_neither_commits_nor_sends": OTHER_RUNS,
+    "test_a_session_is_never_on_two_workers": OWN_TABLES,
+    "test_a_clean_close_hands_over_at_once": OWN_TABLES,
+    "test_workers_that_start_at_once_on_an_empty_database": OWN_TABLES,
+    "test_after_three_failures_the_turn_fails_and_the_next_message_brings_both": COVERED,
+}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    left_out = [item for item in items if item.path.parent == here and item.name.partition("[")[0] in LEFT_OUT]
+    if left_out:
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=left_out)
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,14 @@
-"""What tests/sessions says of the behaviour of sessions, on the Dex engine.
+"""What tests/sessions says of the behaviour of sessions, on the Dex engine; what is left out is in conftest.py."""
 
-Left out: scenarios that read a database's own tables, and those in which a request is accepted while no Worker runs at
-all, since on Dex a request is an RPC that a Worker answers (docs/dex.md).
-"""
-
+from tests.sessions.test_cancelling import *  # noqa: F403
+from tests.sessions.test_changed_deployments import *  # noqa: F403
+from tests.sessions.test_engine import *  # noqa: F403
+from tests.sessions.test_fencing import *  # noqa: F403
 from tests.sessions.test_messages import *  # noqa: F403
 from tests.sessions.test_outcomes import *  # noqa: F403
 from tests.sessions.test_requests import *  # noqa: F403
 from tests.sessions.test_segments import *  # noqa: F403
+from tests.sessions.test_settling import *  # noqa: F403
 from tests.sessions.test_state_limit import *  # noqa: F403
+from tests.sessions.test_steering import *  # noqa: F403
 from tests.sessions.test_turns import *  # noqa: F403

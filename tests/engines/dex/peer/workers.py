@@ -42,15 +42,21 @@ class PolledStream:
         self.frames: asyncio.Queue[pb.PollWorkerTaskRequest | None] = asyncio.Queue()
         self.gone = False
         self.retired = False
-        self._outgoing: asyncio.Queue[pb.PollWorkerTaskResponse] = asyncio.Queue()
+        self.lost = asyncio.Event()
+        self._outgoing: asyncio.Queue[pb.PollWorkerTaskResponse | None] = asyncio.Queue()
 
     def send(self, response: pb.PollWorkerTaskResponse) -> None:
         """Has it written. Whoever sends may be cancelled, and half a write would break the stream."""
         self._outgoing.put_nowait(response)
 
     async def write_to(self, context: Any) -> None:
-        while True:
-            await context.write(await self._outgoing.get())
+        while (response := await self._outgoing.get()) is not None:
+            with suppress(Exception):
+                await context.write(response)
+
+    def close(self) -> None:
+        """Nothing more is written; what is half written ends first, as gRPC wants it."""
+        self._outgoing.put_nowait(None)
 
 
 class Workers:
@@ -78,6 +84,7 @@ class Workers:
             stream.gone = True
             self._streams.remove(stream)
             stream.frames.put_nowait(None)
+            stream.lost.set()
 
     async def poll(self, stream: PolledStream, context: Any) -> None:
         """Serves a stream until its Worker ends it or is lost."""
@@ -86,17 +93,24 @@ class Workers:
             pb.PollWorkerTaskResponse(registered=pb.PollWorkerTaskRegistered(supports_unknown_name_rejection=True))
         )
         writing = asyncio.create_task(stream.write_to(context))
+        reading = asyncio.create_task(_read_all(stream, context))
+        lost = asyncio.create_task(stream.lost.wait())
         await self._announce()
         try:
-            while (frame := await context.read()) is not grpc.aio.EOF and not stream.gone:
-                if frame.WhichOneof("frame") in ("task_frame", "reject"):
-                    stream.frames.put_nowait(frame)
+            await asyncio.wait([reading, lost], return_when=asyncio.FIRST_COMPLETED)
             # A Worker ends a stream of its own accord only while it runs nothing there.
-            stream.retired = not stream.gone
+            stream.retired = reading.done() and not reading.cancelled() and reading.exception() is None
         finally:
             self._give_up(stream)
-            writing.cancel()
-            await asyncio.gather(writing, return_exceptions=True)
+            stream.close()
+            lost.cancel()
+            await asyncio.gather(writing, lost, return_exceptions=True)
+        if not reading.done():
+            try:
+                await context.abort(grpc.StatusCode.UNAVAILABLE, "this Worker is taken for lost")
+            finally:
+                reading.cancel()
+                await asyncio.gather(reading, return_exceptions=True)
 
     async def invoke(self, flow: FlowRun, kind: str, request: Request) -> AsyncGenerator[Output]:
         """The Worker's outputs, the result last. Raises `WorkerFailed`."""
@@ -200,6 +214,12 @@ class Workers:
     async def _announce(self) -> None:
         async with self._idle:
             self._idle.notify_all()
+
+
+async def _read_all(stream: PolledStream, context: Any) -> None:
+    while (frame := await context.read()) is not grpc.aio.EOF:
+        if frame.WhichOneof("frame") in ("task_frame", "reject"):
+            stream.frames.put_nowait(frame)
 
 
 def _is_last(frame: pb.PollWorkerTaskRequest | None) -> bool:

@@ -9,6 +9,7 @@ from dexbridge.sessions.engines.dex.flow import (
     UserText,
     dex_flow,
 )
+from dexbridge.sessions.engines.dex.starting import start_session
 
 __all__ = [
     "Answer",
@@ -18,4 +19,5 @@ __all__ = [
     "OutcomeSettlement",
     "UserText",
     "dex_flow",
+    "start_session",
 ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import uuid
 from collections.abc import AsyncIterator, Awaitable, Generator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from datetime import datetime
@@ -19,10 +18,8 @@ from dexbridge.sessions.engines.dex.event_feed import EventFeed
 from dexbridge.sessions.engines.dex.flow import DexSessionFlow
 from dexbridge.sessions.engines.dex.link import SessionLink
 from dexbridge.sessions.engines.dex.news import News
-from dexbridge.sessions.engines.dex.schema import EVENTS, SESSION, number
-from dexbridge.sessions.engines.dex.stored import Envelope, encode
+from dexbridge.sessions.engines.dex.starting import begin
 from dexbridge.sessions.engines.dex.worker import running_worker
-from dexbridge.sessions.engines.dex.writing import commit_of
 from dexbridge.sessions.errors import DatabaseUnavailable, InvalidRequest, UnknownSession
 from dexbridge.sessions.event import SessionEvent
 from dexbridge.sessions.flow import AgentSessionFlow
@@ -110,21 +107,11 @@ class DexEngine:
     async def start(self, first: Transition) -> bool:
         assert self._link
         flow = self._dex_flows[first.state.flow_type]
-        nothing = Envelope(version=-1, token="", updated_at=first.state.created_at, state=first.state)
-        commit = commit_of(nothing, first, uuid.uuid4().hex)
-        envelope = nothing.model_copy(update={"version": 0, "token": commit.token, "state": commit.state})
-        options = dex.StartFlowOptions(id_reuse_policy=dex.IdReusePolicy.DISALLOW).with_attribute(
-            SESSION, encode(envelope)
-        )
-        for event in commit.events:
-            options = options.with_attribute(EVENTS, number(event.sequence), encode(event))
         try:
-            await _asked(
-                self._client.start_flow(flow, first.state.session_id, None, options), "The session was not started"
-            )
+            events = await _asked(begin(self._client, flow, first), "The session was not started")
         except dex.FlowAlreadyStartedError:
             return False
-        self._feed.put(first.state.session_id, first.state.flow_type, commit.events)
+        self._feed.put(first.state.session_id, first.state.flow_type, events)
         return True
 
     async def change(

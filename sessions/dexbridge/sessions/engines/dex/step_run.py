@@ -114,7 +114,20 @@ class StepRun:
                     logger.warning(
                         "%s of %s is taken over by %s.", due.step, context.flow_id, context.step_execution_id
                     )
-                await self._step(link, state, due)
+                work = asyncio.create_task(self._step(link, state, due))
+                self._ending.add(work)
+                work.add_done_callback(self._ended)
+                if state.due is not None and state.due.type in _TOOL_STEPS:
+                    # The SDK cancels a Step whose stream breaks, but a request that left may still end and be recorded.
+                    await asyncio.shield(work)
+                else:
+                    await work
+
+    def _ended(self, work: asyncio.Task[SessionState | None]) -> None:
+        self._ending.discard(work)
+        error = None if work.cancelled() else work.exception()
+        if error is not None:
+            logger.warning("A Step ended with %s; Dex runs it again.", type(error).__name__)
 
     async def _claimed(
         self, link: SessionLink, context: dex.AsyncContext, due: Due, *, recovering: bool

@@ -14,8 +14,9 @@ PART_CHARACTERS = 48 * 1024
 
 
 def split(entries: Sequence[TranscriptEntry]) -> tuple[str, ...]:
-    """The entries as pieces of one text."""
+    """The entries as pieces of one text. Raises `UnicodeEncodeError` for text that has no UTF-8 form."""
     text = json.dumps([[entry.json, entry.subpath] for entry in entries], ensure_ascii=False)
+    text.encode("utf-8")
     return tuple(text[first : first + PART_CHARACTERS] for first in range(0, len(text), PART_CHARACTERS))
 
 

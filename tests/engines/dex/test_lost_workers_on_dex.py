@@ -1,0 +1,117 @@
+"""A Worker the server has given up on, while it still lives: it commits nothing, and what it knows settles the record."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from dexbridge.sessions import EventKind
+from dexbridge.toolsource import AttemptResult, Dispatch, OutcomeKind, ToolEffect
+from tests.engines.dex.conftest import PeerDatabase
+from tests.fakes.function_tool import FunctionTool, succeeded
+from tests.fakes.scripted_runner import ScriptedRunner, Segment
+from tests.sessions.conftest import Opening
+
+CANCEL = 'call cancel_order {"order_id": "7"}'
+
+
+async def test_a_request_under_way_is_looked_up_not_repeated_and_its_late_answer_settles_it(
+    opening: Opening, database: PeerDatabase
+) -> None:
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def slow(_dispatch: Dispatch, _arguments: Mapping[str, Any]) -> AttemptResult:
+        begun.set()
+        await may_end.wait()
+        return succeeded("done")
+
+    tool = FunctionTool(function=slow)
+    async with opening(tool) as talk:
+        await talk.say(CANCEL)
+        await begun.wait()
+        database.peer.lose_workers()
+        await talk.answer()
+        (call,) = (await talk.snapshot()).calls
+        assert (call.outcome, call.step_execution_id) == (OutcomeKind.OUTCOME_UNKNOWN, "CallSingleAttemptTool-1")
+        assert (len(tool.dispatches), len(tool.questions)) == (1, 1)
+        may_end.set()
+        settled = await talk.event(EventKind.OUTCOME_SETTLED)
+        assert settled.data["settled_by"] == "provider"
+        (call,) = (await talk.snapshot()).calls
+        assert call.outcome is OutcomeKind.SUCCEEDED
+        assert len(tool.dispatches) == 1
+    history = database.peer.flows["s-1"].history
+    assert "failed CallSingleAttemptTool-1 execute 1 WORKER_DISCONNECTED" in history
+    assert "started Recover-1" in history
+
+
+async def test_a_read_under_way_is_made_again_under_its_own_identity(opening: Opening, database: PeerDatabase) -> None:
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def slow_once(dispatch: Dispatch, _arguments: Mapping[str, Any]) -> AttemptResult:
+        if dispatch.attempt == 1:
+            begun.set()
+            await may_end.wait()
+        return succeeded("read")
+
+    tool = FunctionTool(effect=ToolEffect.READ, function=slow_once)
+    async with opening(tool) as talk:
+        await talk.say(CANCEL)
+        await begun.wait()
+        database.peer.lose_workers()
+        assert await talk.answer() == "read"
+        may_end.set()
+        assert [(d.step_execution_id, d.attempt) for d in tool.dispatches] == [("CallTool-1", 1), ("CallTool-1", 2)]
+    assert "started Recover-1" not in database.peer.flows["s-1"].history
+
+
+async def test_a_segment_under_way_is_stopped_and_run_whole_again(opening: Opening, database: PeerDatabase) -> None:
+    begun = asyncio.Event()
+
+    async def hang_once(_segment: Segment) -> None:
+        if not begun.is_set():
+            begun.set()
+            await asyncio.sleep(60)
+
+    runner = ScriptedRunner(before=hang_once)
+    async with opening(runner=runner) as talk:
+        await talk.say("hello")
+        await begun.wait()
+        database.peer.lose_workers()
+        assert await talk.answer() == "you said hello"
+        assert await talk.steps() == ["RunModel-1"]
+        assert len(runner.segments) == 2
+        assert database.envelope("s-1")["state"]["transcript_rows"] == 2
+
+
+async def test_steps_are_numbered_as_dex_numbers_them_though_one_was_taken_back(
+    opening: Opening, database: PeerDatabase
+) -> None:
+    begun, held = asyncio.Event(), asyncio.Event()
+
+    async def wait(_segment: Segment) -> None:
+        begun.set()
+        await held.wait()
+
+    tool = FunctionTool(rule=True)
+    async with opening(tool, runner=ScriptedRunner(before=wait)) as talk:
+        await talk.say(CANCEL)
+        await begun.wait()
+        assert await talk.steer(CANCEL)
+        held.set()
+        interrupt = await talk.interrupt()
+        assert interrupt.step_execution_id == "AwaitToolApproval-2"
+        assert await talk.decide(interrupt, approved=True)
+        await talk.answer()
+        assert [call.step_execution_id for call in (await talk.snapshot()).calls] == [
+            "AwaitToolApproval-1",
+            "CallSingleAttemptTool-1",
+        ]
+    flow = database.peer.flows["s-1"]
+    assert dict(flow.executions) == {
+        "RunModel": 3,
+        "AwaitToolApproval": 2,
+        "ResumeTurn": 2,
+        "CallSingleAttemptTool": 1,
+    }
