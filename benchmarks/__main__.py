@@ -5,16 +5,37 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from benchmarks import session_costs, step_bookkeeping, take_over, turnaround
-from benchmarks.report import print_table, write_json
+from benchmarks import (
+    approval,
+    config_validation,
+    memory,
+    session_costs,
+    step_bookkeeping,
+    take_over,
+    throughput,
+    turnaround,
+    whole_turn,
+)
+from benchmarks.report import Comparison, print_table, write_json
 
 
 async def _main() -> None:
-    comparisons = [*await turnaround.measure(), *await take_over.measure()]
-    # These call DBOS themselves, which takes a loop's threads away at the close: each in a loop of its own.
-    for measure in (step_bookkeeping.measure, session_costs.measure):
-        comparisons += await asyncio.to_thread(asyncio.run, measure())
-    print_table(comparisons)
+    comparisons: list[Comparison] = []
+    # Each in a loop of its own: some call DBOS themselves, which takes a loop's threads away at the close.
+    for script in (
+        turnaround,
+        whole_turn,
+        approval,
+        step_bookkeeping,
+        session_costs,
+        throughput,
+        take_over,
+        memory,
+        config_validation,
+    ):
+        measured = await asyncio.to_thread(asyncio.run, script.measure())
+        print_table(measured)
+        comparisons += measured
     write_json(comparisons, Path("benchmarks.json"))
 
 
