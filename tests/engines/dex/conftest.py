@@ -22,7 +22,6 @@ from tests.fakes.function_tool import FunctionTool
 from tests.fakes.scripted_runner import ScriptedRunner
 from tests.sessions.conftest import LIMITS, Opening, Talk, flow_of
 
-
 OWN_TABLES = "looks into the tables of the DBOS engine"
 OWN_FILES = "is about SQLite files, or about DBOS's one engine per process"
 NO_WORKER = "asks something of a session while no Worker runs; on Dex a Worker answers every request"

@@ -1,4 +1,4 @@
-"""A Worker the server has given up on, while it still lives: it commits nothing, and what it knows settles the record."""
+"""A Worker the server has given up on while it lives: it commits nothing, and what it knows settles the record."""
 
 from __future__ import annotations
 

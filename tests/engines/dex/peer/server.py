@@ -7,6 +7,10 @@ policy, exhausted ones go to the configured Step, a Worker that is lost costs an
 knows no timers, SubFlows, continue-as-new or time travel.
 """
 
+# gRPC for Python is typed in part only.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import asyncio

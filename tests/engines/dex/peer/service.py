@@ -1,5 +1,9 @@
 """The gRPC services a client and a Worker speak to."""
 
+# ruff: noqa: N802 - the methods' names are the protocol's
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import asyncio

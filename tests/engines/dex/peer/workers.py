@@ -1,5 +1,9 @@
 """How the peer reaches Workers: it dials listening ones, and gives tasks to those that poll."""
 
+# gRPC for Python is typed in part only.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import asyncio

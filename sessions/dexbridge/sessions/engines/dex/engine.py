@@ -184,17 +184,15 @@ class DexEngine:
     async def _next_place(self, session_id: str, flow_type: str, place: str) -> str:
         """Waits for a message of the Stream, for a commit of this process, or for the close."""
         with self._news.following(session_id) as changed:
-            waiting = [
-                asyncio.create_task(self._feed.wait(session_id, flow_type, place)),
-                asyncio.create_task(changed.wait()),
-            ]
+            message = asyncio.create_task(self._feed.wait(session_id, flow_type, place))
+            commit = asyncio.create_task(changed.wait())
             try:
-                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                return str(waiting[0].result()) if waiting[0].done() else place
+                await asyncio.wait([message, commit], return_when=asyncio.FIRST_COMPLETED)
+                return message.result() if message.done() else place
             finally:
-                for task in waiting:
-                    task.cancel()
-                await asyncio.gather(*waiting, return_exceptions=True)
+                message.cancel()
+                commit.cancel()
+                await asyncio.gather(message, commit, return_exceptions=True)
 
     async def _summary(self, session_id: str) -> SessionSummary | None:
         try:

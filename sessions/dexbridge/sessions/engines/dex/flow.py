@@ -25,6 +25,7 @@ from dexbridge.sessions.engines.dex.schema import (
     MESSAGE_KEYS,
     MESSAGES,
     SESSION,
+    found,
     number,
     persistence,
     physical,
@@ -48,7 +49,7 @@ from dexbridge.sessions.errors import InvalidRequest
 from dexbridge.sessions.flow import AgentSessionFlow
 from dexbridge.sessions.message import Message
 from dexbridge.sessions.snapshot import SessionSnapshot
-from dexbridge.sessions.transition import Change, Refusal, Repeated, Transition
+from dexbridge.sessions.transition import Change, Refusal
 
 __all__ = ["Answer", "DexSessionFlow", "InterruptDecision", "OutcomeSettlement", "UserText", "dex_flow"]
 
@@ -108,6 +109,7 @@ class DexSessionFlow(dex.Flow[None]):
         self._flow = flow
         self._options = options
         self._connected: SessionLink | None = None
+        self._client: dex.AsyncClient | None = None
         self._own = ExitStack()
         self.news = News()
         self.events = dex.Stream("event-log", str, EVENT_STREAM_BYTES)
@@ -130,6 +132,15 @@ class DexSessionFlow(dex.Flow[None]):
         self.news = news
         self.work.news = news
 
+    async def close(self) -> None:
+        """Ends the Steps that run here, and the client of its own if it made one. Call it when the Worker closes."""
+        self.news.close()
+        await self.work.stop()
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+        self._own.close()
+
     def get_flow_type(self) -> str:
         return self._flow.flow_type
 
@@ -146,7 +157,7 @@ class DexSessionFlow(dex.Flow[None]):
         rows: dict[str, str] = {}
         for name, instance in request.rows:
             entries = MAPS[name]
-            text: str | None = entries.get(context, instance)
+            text = found(context, entries, instance)
             if text is not None:
                 rows[physical(entries, instance)] = text
         return dex.RPCResult(encode(Rows(session=SESSION.get(context), rows=rows)))
@@ -178,7 +189,7 @@ class DexSessionFlow(dex.Flow[None]):
         if forgotten is None:
             return dex.RPCResult(output=False)
         SESSION.set(context, encode(forgotten))
-        finish = dex.StepMovement.of(FinishSession, encode(Due(step="FinishSession-1")), options=SHORT)
+        finish = dex.StepMovement(FinishSession, encode(Due(step="FinishSession-1")), SHORT)
         return dex.RPCResult(output=True, next_steps=(finish,))
 
     @dex.rpc(
@@ -231,9 +242,9 @@ class DexSessionFlow(dex.Flow[None]):
     @dex.rpc(timeout=_RPC_LIMIT, lock_attributes=(SESSION.lock(),), is_transactional=True, load_attribute_maps=(CALLS,))
     def settle(self, context: dex.Context, input: OutcomeSettlement) -> dex.RPCResult[Answer]:  # noqa: A002
         """See `AgentSessionClient.resolve_outcome`."""
-        text: str | None = CALLS.get(context, input.step_execution_id) if "/" not in input.step_execution_id else None
+        text = found(context, CALLS, input.step_execution_id) if "/" not in input.step_execution_id else None
         if text is None:
-            return dex.RPCResult(Answer(False, "no call was recorded for that Step"))
+            return dex.RPCResult(Answer(accepted=False, reason="no call was recorded for that Step"))
         record = decode(CallRecord, text, context.flow_id)
 
         def made() -> Change:
@@ -261,13 +272,15 @@ class DexSessionFlow(dex.Flow[None]):
         try:
             message, key = requests.user_message(limits, said.text, said.message_id or None)
         except InvalidRequest as error:
-            return dex.RPCResult(Answer(False, str(error)))
+            return dex.RPCResult(Answer(accepted=False, reason=str(error)))
         once = None if key is None else once_of(key)
         if once is not None:
-            digest: str | None = MESSAGE_KEYS.get(context, once.key)
+            digest = found(context, MESSAGE_KEYS, once.key)
             if digest is not None:
                 same = digest == once.digest
-                return dex.RPCResult(Answer(same, "" if same else "another message was accepted under that message_id"))
+                return dex.RPCResult(
+                    Answer(accepted=same, reason="" if same else "another message was accepted under that message_id")
+                )
         return self._changed(context, lambda: kind(limits, message), once)
 
     def _changed(
@@ -276,15 +289,13 @@ class DexSessionFlow(dex.Flow[None]):
         try:
             change = made()
         except InvalidRequest as error:
-            return dex.RPCResult(Answer(False, str(error)))
+            return dex.RPCResult(Answer(accepted=False, reason=str(error)))
         before = self._envelope(context)
-        result: Transition | Refusal | Repeated = (
-            Refusal("the session was pruned") if before.pruned else change(before.state)
-        )
-        if not isinstance(result, Transition):
-            return dex.RPCResult(Answer(False, result.reason if isinstance(result, Refusal) else ""))
+        result = Refusal("the session was pruned") if before.pruned else change(before.state)
+        if isinstance(result, Refusal):
+            return dex.RPCResult(Answer(accepted=False, reason=result.reason))
         commit = commit_of(before, result, uuid.uuid4().hex).model_copy(update={"once": once})
-        return dex.RPCResult(Answer(True, ""), next_steps=self._write(context, before, commit))
+        return dex.RPCResult(Answer(accepted=True, reason=""), next_steps=self._write(context, before, commit))
 
     def _write(self, context: dex.Context, before: Envelope, commit: Commit) -> tuple[dex.StepMovement[str], ...]:
         movements = write_commit(context, self._flow, before, commit)
@@ -297,7 +308,9 @@ class DexSessionFlow(dex.Flow[None]):
     def _link(self) -> SessionLink:
         if self._connected is None:
             cache = self._own.enter_context(blob_cache())
-            self.connect(dex.AsyncClient(dex.Registry((self,), allow_async_handlers=True), cache, self._options))
+            registry = dex.Registry((self,), allow_async_handlers=True)
+            self._client = dex.AsyncClient(registry, cache, self._options)
+            self.connect(self._client)
         assert self._connected is not None
         return self._connected
 

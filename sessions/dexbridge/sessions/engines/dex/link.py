@@ -212,7 +212,7 @@ class SessionLink:
     async def _stage(
         self, session_id: str, token: str, transcript: Sequence[TranscriptEntry]
     ) -> tuple[Segment | None, tuple[str, ...]]:
-        """Writes the pieces of a long transcript beforehand, so that no request is too large; returns the first ones."""
+        """Writes most pieces of a long transcript ahead, so that no request is too large; returns the first ones."""
         if not transcript:
             return None, ()
         parts = split(transcript)

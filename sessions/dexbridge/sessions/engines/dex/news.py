@@ -1,4 +1,4 @@
-"""Tells who follows a session in this process that it may have changed here; others' commits are seen at the next look."""
+"""Tells who follows a session that it may have changed in this process; others' commits are seen at the next look."""
 
 from __future__ import annotations
 

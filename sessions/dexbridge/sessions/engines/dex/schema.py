@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import dex
 
 __all__ = [
@@ -15,6 +17,7 @@ __all__ = [
     "MESSAGE_KEYS",
     "SESSION",
     "TRANSCRIPT",
+    "found",
     "number",
     "persistence",
     "physical",
@@ -54,6 +57,11 @@ def persistence(events: dex.Stream[str]) -> dex.PersistenceSchema:
     return dex.PersistenceSchema.of(
         SESSION, MESSAGES, EVENTS, CALLS, ATTEMPTS, MESSAGE_KEYS, TRANSCRIPT, DECISIONS, events
     )
+
+
+def found(context: dex.Context, entries: dex.AttributeMap[str], instance: str) -> str | None:
+    """An entry, or `None`; the SDK declares that there is always one."""
+    return cast("str | None", entries.get(context, instance))
 
 
 def number(sequence: int) -> str:

@@ -35,7 +35,7 @@ async def start_session(client: dex.AsyncClient, flow: DexSessionFlow, session_i
 
 async def begin(client: dex.AsyncClient, flow: DexSessionFlow, first: Transition) -> Sequence[SessionEvent]:
     """Starts the Flow and returns the session's first events. Raises what the client raises."""
-    nothing = Envelope(version=-1, token="", updated_at=first.state.created_at, state=first.state)  # noqa: S106
+    nothing = Envelope(version=-1, token="", updated_at=first.state.created_at, state=first.state)
     commit = commit_of(nothing, first, uuid.uuid4().hex)
     envelope = nothing.model_copy(update={"version": 0, "token": commit.token, "state": commit.state})
     # A Flow ID that was used again would repeat Call IDs.

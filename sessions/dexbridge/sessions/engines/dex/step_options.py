@@ -51,8 +51,8 @@ SHORT = dex.StepOptions(
 def step_options(flow: AgentSessionFlow, state: SessionState, step: StepType) -> dex.StepOptions:
     """The options of the movement to that Step.
 
-    A single attempt is one attempt with synchronous durability, whose failure leads to `Recover`. A repeatable call gets
-    as many attempts as its operation allows, and then `Recover` too.
+    A single attempt is one attempt with synchronous durability, whose failure leads to `Recover`. A repeatable call
+    gets as many attempts as its operation allows, and then `Recover` too.
     """
     tool = None if state.call is None else flow.tools.find(state.call.tool)
     match step:

@@ -41,7 +41,11 @@ class _SessionStep(dex.Step[str]):
     def __init__(self, work: StepWork) -> None:
         self._work = work
 
-    async def execute(self, context: dex.AsyncContext, input: str) -> dex.StepDecision:  # noqa: A002 - the SDK's name
+    async def execute(  # pyright: ignore[reportIncompatibleMethodOverride] - as the SDK wants async Steps
+        self,
+        context: dex.AsyncContext,
+        input: str,  # noqa: A002 - the SDK's name
+    ) -> dex.StepDecision:
         await self._work.run(context, decode(Due, input, context.flow_id), recovering=False)
         return dex.dead_end()
 
@@ -65,7 +69,11 @@ class ResumeTurn(_SessionStep):
 class AwaitToolApproval(_SessionStep):
     """Waits for a person on the interrupt's own Channel."""
 
-    async def wait_for(self, context: dex.AsyncContext, input: str) -> dex.Wait:  # noqa: A002 - the SDK's name
+    async def wait_for(  # pyright: ignore[reportIncompatibleMethodOverride] - as the SDK wants async Steps
+        self,
+        context: dex.AsyncContext,
+        input: str,  # noqa: A002 - the SDK's name
+    ) -> dex.Wait:
         due = decode(Due, input, context.flow_id)
         if await self._work.open_interrupt(context, due):
             return dex.Wait.until(DECISIONS.for_one(due.step))
@@ -79,7 +87,11 @@ class Recover(_SessionStep):
     was sent, since a row is committed before every request.
     """
 
-    async def execute(self, context: dex.AsyncContext, input: str) -> dex.StepDecision:  # noqa: A002 - the SDK's name
+    async def execute(  # pyright: ignore[reportIncompatibleMethodOverride] - as the SDK wants async Steps
+        self,
+        context: dex.AsyncContext,
+        input: str,  # noqa: A002 - the SDK's name
+    ) -> dex.StepDecision:
         await self._work.run(context, decode(Due, input, context.flow_id), recovering=True)
         return dex.dead_end()
 
@@ -87,7 +99,11 @@ class Recover(_SessionStep):
 class FinishSession(dex.Step[str]):
     """Closes the Flow of a session that was pruned."""
 
-    async def execute(self, context: dex.AsyncContext, input: str) -> dex.StepDecision:  # noqa: A002 - the SDK's name
+    async def execute(  # pyright: ignore[reportIncompatibleMethodOverride] - as the SDK wants async Steps
+        self,
+        context: dex.AsyncContext,
+        input: str,  # noqa: A002 - the SDK's name
+    ) -> dex.StepDecision:
         del context, input
         return dex.force_complete()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.errors import UnreadableSession
@@ -106,7 +106,7 @@ class Rows(Persisted):
     """Entries of AttributeMaps by physical name; those that do not exist are left out."""
 
     session: str
-    rows: dict[str, str] = {}
+    rows: dict[str, str] = Field(default_factory=dict[str, str])
 
 
 def encode(value: Persisted) -> str:

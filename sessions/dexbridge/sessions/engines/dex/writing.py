@@ -115,5 +115,5 @@ def _movements(flow: AgentSessionFlow, before: SessionState, after: SessionState
             void = execution != after.due
             options = SHORT if void else step_options(flow, after, step)
             due = encode(Due(step=execution.id, void=void))
-            movements.append(dex.StepMovement.of(STEP_CLASSES[step.value], due, options=options))
+            movements.append(dex.StepMovement(STEP_CLASSES[step.value], due, options))
     return tuple(movements)
