@@ -105,5 +105,6 @@ def open_engine(
 
         return DexEngine(url, flows, run_steps=run_steps)
     raise UnsupportedEngine(
-        f"The engine URL has the scheme {scheme!r}: use sqlite:///path or postgresql://user@host/database."
+        f"The engine URL has the scheme {scheme!r}: use sqlite:///path, postgresql://user@host/database or "
+        "dex://host:port."
     )

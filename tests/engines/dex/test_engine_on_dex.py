@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -26,6 +28,28 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def in_a_process_of_its_own(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_the_sdk_is_imported_with_the_first_dex_url_only() -> None:
+    code = "import dexbridge.sessions, dexbridge.claude, sys; print({'dex', 'grpc'} & set(sys.modules))"
+    assert in_a_process_of_its_own(code) == "set()"
+
+
+def test_without_the_sdk_a_dex_url_says_what_to_install() -> None:
+    code = """
+import sys
+sys.modules["dex"] = None
+from dexbridge.sessions import UnsupportedEngine, open_engine
+try:
+    open_engine("dex://host:8801")
+except UnsupportedEngine as error:
+    print(error)
+"""
+    assert in_a_process_of_its_own(code) == "A Dex Server needs the Dex SDK: pip install 'dexbridge[dex]'."
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,21 @@ async def test_a_request_under_way_is_looked_up_not_repeated_and_its_late_answer
     assert "started Recover-1" in history
 
 
+async def test_a_single_attempt_that_found_no_worker_is_still_made_once(
+    opening: Opening, database: PeerDatabase
+) -> None:
+    database.peer.fail_dispatch("CallSingleAttemptTool-1")
+    tool = FunctionTool()
+    async with opening(tool) as talk:
+        assert await talk.ask(CANCEL) == "done with 7"
+        (call,) = (await talk.snapshot()).calls
+    assert (call.outcome, call.attempts) == (OutcomeKind.SUCCEEDED, 1)
+    assert [d.step_execution_id for d in tool.dispatches] == ["CallSingleAttemptTool-1"]
+    history = database.peer.flows["s-1"].history
+    assert "failed CallSingleAttemptTool-1 execute 1 NO_WORKER_AVAILABLE" in history
+    assert "completed Recover-1" in history
+
+
 async def test_a_read_under_way_is_made_again_under_its_own_identity(opening: Opening, database: PeerDatabase) -> None:
     begun, may_end = asyncio.Event(), asyncio.Event()
 

@@ -43,6 +43,7 @@ class DexPeer:
     _service: FlowService
     _blobs: Blobs
     _workers: Workers
+    _steps: StepEngine
 
     @property
     def address(self) -> str:
@@ -52,6 +53,10 @@ class DexPeer:
     def url(self) -> str:
         """For Workers that poll."""
         return f"dex://{self.address}"
+
+    def fail_dispatch(self, step_execution_id: str) -> None:
+        """The first attempt of that Step finds no Worker, which costs the attempt as a failure would."""
+        self._steps.unreachable.add(step_execution_id)
 
     def lose_workers(self) -> None:
         """Takes every Worker that polls now for lost, as after missed heartbeats; the Worker may not know of it."""
@@ -82,14 +87,15 @@ async def dex_peer(retry_second: float = 0.05, dispatch_wait: float = 5.0) -> As
         dispatch_wait: How long a task waits for a Worker that polls before it fails; the real one has 10 s.
     """
     workers, blobs, streams = Workers(dispatch_wait), Blobs(), Streams()
-    service = FlowService(workers, StepEngine(workers, blobs, streams, retry_second), streams, blobs)
+    steps = StepEngine(workers, blobs, streams, retry_second)
+    service = FlowService(workers, steps, streams, blobs)
     server = grpc.aio.server()
     dex_pb2_grpc.add_FlowServiceServicer_to_server(service, server)
     dex_pb2_grpc.add_WorkerTaskServiceServicer_to_server(WorkerTaskService(workers), server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     try:
-        yield DexPeer(port, service, blobs, workers)
+        yield DexPeer(port, service, blobs, workers, steps)
     finally:
         running = [task for flow in service.flows.values() for task in flow.running]
         for task in running:

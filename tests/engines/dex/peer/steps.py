@@ -12,7 +12,7 @@ from dex.dexpb import dex_pb2 as pb
 from tests.engines.dex.peer.flow_run import FlowRun
 from tests.engines.dex.peer.streams import Streams
 from tests.engines.dex.peer.values import Blobs
-from tests.engines.dex.peer.workers import WorkerFailed, Workers
+from tests.engines.dex.peer.workers import NO_WORKER, WorkerFailed, Workers
 
 __all__ = ["StepEngine"]
 
@@ -36,6 +36,7 @@ class StepEngine:
         self._blobs = blobs
         self._streams = streams
         self._retry_second = retry_second
+        self.unreachable: set[str] = set()
 
     def start(
         self,
@@ -174,6 +175,10 @@ class StepEngine:
         self.start(flow, [recovery], context.step_execution_id, error)
 
     async def _attempt(self, flow: FlowRun, kind: str, request: Any, seconds: int, heartbeat_seconds: int) -> Any:
+        execution = request.context.step_execution_id
+        if execution in self.unreachable:
+            self.unreachable.remove(execution)
+            raise WorkerFailed("no Worker took the task in time", NO_WORKER)
         try:
             async with asyncio.timeout(seconds), aclosing(self._workers.invoke(flow, kind, request)) as outputs:
                 while True:
@@ -184,7 +189,7 @@ class StepEngine:
                             return output.result
                         case "stream_write":
                             write = output.stream_write
-                            source = f"#{request.context.step_execution_id}"
+                            source = f"#{execution}"
                             self._streams.write(flow.flow_id, flow.flow_type, write.stream_name, write.value, source)
                         case _:
                             pass

@@ -20,7 +20,7 @@ from grpc_status import rpc_status
 
 from tests.engines.dex.peer.flow_run import FlowRun
 
-__all__ = ["PolledStream", "WorkerFailed", "Workers"]
+__all__ = ["NO_WORKER", "PolledStream", "WorkerFailed", "Workers"]
 
 Request = pb.InvokeWaitForMethodRequest | pb.InvokeExecuteMethodRequest | pb.InvokeWorkerRPCRequest
 Output = Any

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import dex
 
-from dexbridge.sessions.engines.dex.stored import encode
+from dexbridge.sessions.engines.dex.stored import Notice, encode
 from dexbridge.sessions.event import SessionEvent
 
 __all__ = ["EventFeed"]
@@ -23,9 +23,10 @@ _MOST_WAITING = 10_000
 
 
 class EventFeed:
-    """Writes committed events to their session's Stream, and waits for others' there.
+    """Tells of committed events on their session's Stream, and waits for others' there.
 
-    The log itself is the AttributeMap `events`, committed with the state; the Stream may lose and trim messages.
+    The log itself is the AttributeMap `events`, committed with the state; the Stream may lose and trim messages, holds
+    no more than 100 KiB in one, and keeps what a prune should take.
 
     Args:
         client: The SDK's client.
@@ -81,7 +82,8 @@ class EventFeed:
     async def _write(self) -> None:
         while not self._waiting.empty():
             session_id, flow_type, event = self._waiting.get_nowait()
+            notice = encode(Notice(sequence=event.sequence, at=event.at, kind=event.kind))
             try:
-                await self._client.write_stream(session_id, self._streams[flow_type], _SOURCE, encode(event))
+                await self._client.write_stream(session_id, self._streams[flow_type], _SOURCE, notice)
             except dex.DexServiceError as error:
                 logger.debug("Writing the Stream of %s failed: %s.", session_id, error.code.name)

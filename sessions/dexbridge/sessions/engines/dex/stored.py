@@ -13,13 +13,25 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.errors import UnreadableSession
-from dexbridge.sessions.event import SessionEvent
+from dexbridge.sessions.event import EventKind, SessionEvent
 from dexbridge.sessions.ledger import Attempt
 from dexbridge.sessions.message import Message
 from dexbridge.sessions.persisted import Instant, Persisted
 from dexbridge.sessions.state import SessionState
 
-__all__ = ["Commit", "Due", "Envelope", "Once", "ReadRequest", "Rows", "Segment", "Staged", "decode", "encode"]
+__all__ = [
+    "Commit",
+    "Due",
+    "Envelope",
+    "Notice",
+    "Once",
+    "ReadRequest",
+    "Rows",
+    "Segment",
+    "Staged",
+    "decode",
+    "encode",
+]
 
 FORMAT = 1
 """Raise it when a value changes so that the version before could misread it, and read both in `decode`."""
@@ -74,6 +86,14 @@ class Commit(Persisted):
     once: Once | None = None
     segment: Segment | None = None
     parts: tuple[str, ...] = ()
+
+
+class Notice(Persisted):
+    """What the Stream says of an event: that it is in the log. A Stream cannot be pruned, so it tells no content."""
+
+    sequence: int
+    at: Instant
+    kind: EventKind
 
 
 class Due(Persisted):
