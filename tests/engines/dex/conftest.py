@@ -49,6 +49,7 @@ LEFT_OUT = {
     "test_a_session_is_never_on_two_workers": OWN_TABLES,
     "test_a_clean_close_hands_over_at_once": OWN_TABLES,
     "test_workers_that_start_at_once_on_an_empty_database": OWN_TABLES,
+    "test_what_a_killed_worker_was_doing_is_taken_over": COVERED,
     "test_after_three_failures_the_turn_fails_and_the_next_message_brings_both": COVERED,
 }
 

@@ -156,7 +156,13 @@ class DexEngine:
             with self._asking():
                 # What was committed before a close is still told.
                 closed = self._news.closed
-                found = await self._link.events(session_id, after)
+                try:
+                    found = await self._link.events(session_id, after)
+                except DatabaseUnavailable:
+                    if closed or not follow:
+                        raise
+                    # Between two Workers of the flow nobody can answer; a follower waits for the next one.
+                    found = []
                 if not found and follow and not closed:
                     place = await self._next_place(session_id, flow_type, place)
             for event in found:
