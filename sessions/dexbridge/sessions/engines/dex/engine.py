@@ -16,7 +16,7 @@ from dexbridge.sessions.engines.dex.address import DexAddress
 from dexbridge.sessions.engines.dex.blobs import blob_cache
 from dexbridge.sessions.engines.dex.event_feed import EventFeed
 from dexbridge.sessions.engines.dex.flow import DexSessionFlow
-from dexbridge.sessions.engines.dex.link import SessionLink
+from dexbridge.sessions.engines.dex.link import ANSWER_SECONDS, SessionLink
 from dexbridge.sessions.engines.dex.news import News
 from dexbridge.sessions.engines.dex.starting import begin
 from dexbridge.sessions.engines.dex.worker import running_worker
@@ -156,13 +156,13 @@ class DexEngine:
             with self._asking():
                 # What was committed before a close is still told.
                 closed = self._news.closed
+                found: Sequence[SessionEvent] = ()
                 try:
                     found = await self._link.events(session_id, after)
                 except DatabaseUnavailable:
                     if closed or not follow:
                         raise
                     # Between two Workers of the flow nobody can answer; a follower waits for the next one.
-                    found = []
                 if not found and follow and not closed:
                     place = await self._next_place(session_id, flow_type, place)
             for event in found:
@@ -226,7 +226,10 @@ class DexEngine:
 
 async def _asked(call: Awaitable[T], what_not: str) -> T:
     try:
-        return await call
+        async with asyncio.timeout(ANSWER_SECONDS):
+            return await call
+    except TimeoutError:
+        raise DatabaseUnavailable(f"{what_not}: no answer within {ANSWER_SECONDS:g} s.") from None
     except (dex.FlowAlreadyStartedError, dex.FlowNotActiveOrNotFoundError):
         raise
     except dex.DexServiceError as error:

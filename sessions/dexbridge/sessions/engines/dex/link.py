@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
 import random
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -44,12 +43,13 @@ from dexbridge.sessions.transition import (
     Transition,
 )
 
-__all__ = ["SessionLink", "SessionRpcs", "once_of"]
-
-logger = logging.getLogger(__name__)
+__all__ = ["ANSWER_SECONDS", "SessionLink", "SessionRpcs", "once_of"]
 
 T = TypeVar("T")
 Row = tuple[dex.AttributeMap[str], str]
+
+ANSWER_SECONDS = 45.0
+"""How long an answer is waited for; the SDK's client would wait for ever, and the RPCs themselves have 30 s."""
 
 _ROWS_AT_ONCE = 50
 _PARTS_AT_ONCE = 8
@@ -256,7 +256,10 @@ async def _patiently(session_id: str, call: Callable[[], Awaitable[T]]) -> T:
 
 async def _calling(session_id: str, call: Callable[[], Awaitable[T]]) -> T:
     try:
-        return await call()
+        async with asyncio.timeout(ANSWER_SECONDS):
+            return await call()
+    except TimeoutError:
+        raise DatabaseUnavailable(f"The Dex Server did not answer for {session_id!r} in time: ask again.") from None
     except (dex.FlowNotActiveOrNotFoundError, dex.FlowNotFoundError):
         raise UnknownSession(session_id) from None
     except dex.RpcLockConflictError:
