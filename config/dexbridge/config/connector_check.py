@@ -58,8 +58,13 @@ def not_installed(record: Record, installed: tuple[str, ...]) -> Finding:
     )
 
 
-def check_configuration(record: Record, definition: ConnectorDefinition, findings: list[Finding]) -> None:
-    """Checks a record's configuration with the Connector's model."""
+def check_configuration(
+    record: Record, definition: ConnectorDefinition, findings: list[Finding], *, guessed: bool = False
+) -> None:
+    """Checks a record's configuration with the Connector's model.
+
+    With `guessed`, something was left out of the file, so what is missing is not a fault.
+    """
     configuration = record.configuration
     if configuration is None:
         return
@@ -78,6 +83,8 @@ def check_configuration(record: Record, definition: ConnectorDefinition, finding
         )
         return
     for location, kind, text in errors:
+        if guessed and (kind == "missing" or not location):
+            continue
         findings.append(_finding(record, model, location, kind, text))
 
 

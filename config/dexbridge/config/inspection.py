@@ -131,7 +131,9 @@ def _inspect(
         look.at(decoded, only)
     findings = [*(_with_command(finding, path) for finding in decoded.findings), *look.findings]
     diagnostics: tuple[Diagnostic, ...] = ()
-    if findings or decoded.has_duplicates:
+    if decoded.has_duplicates and not decoded.broken:
+        diagnostics = _diagnose_both(path, data, decoded, only, (look, _Look(form, source, connectors)))
+    elif findings:
         diagnostics = _diagnose(path, data, decoded, findings, look)
     if read.fault is not None:
         diagnostics = (_file_diagnostic(path, read.fault), *diagnostics)
@@ -209,7 +211,7 @@ class _Look:
             record, self._rules.get(record.connector_id), self._source, self.findings, guessed=guessed
         )
         if definition is not None:
-            check_configuration(record, definition, self.findings)
+            check_configuration(record, definition, self.findings, guessed=guessed)
         self._warn(record)
         if record.connector_id and record.connection_name and record.configuration is not None:
             self.usable.append(
@@ -258,7 +260,26 @@ def _is(raw: object, reference: ConnectionReference) -> bool:
     )
 
 
-def _diagnose(path: str, data: bytes, decoded: Decoded, findings: list[Finding], look: _Look) -> tuple[Diagnostic, ...]:
+def _diagnose_both(
+    path: str, data: bytes, decoded: Decoded, only: ConnectionReference | None, looks: tuple[_Look, _Look]
+) -> tuple[Diagnostic, ...]:
+    """Of a key that is there twice, the first and the last value are checked, each in its own look."""
+    last, first = looks
+    first.at(replace(decoded, value=decoded.first), only)
+    found: dict[tuple[object, ...], Diagnostic] = {}
+    for look, value in ((last, decoded.value), (first, decoded.first)):
+        # Whether a binding's connection is there depends on which of the two is kept.
+        kept = [one for one in look.findings if one.code is not Code.TRIGGER_CONNECTION]
+        findings = [*(_with_command(finding, path) for finding in decoded.findings), *kept]
+        seen = replace(decoded, value=value)
+        for one in _diagnose(path, data, seen, findings, look, keeps_first=look is first):
+            found.setdefault((one.place, one.code, one.message, one.pointer), one)
+    return tuple(sorted(found.values(), key=lambda one: one.place or Place(1, 1)))
+
+
+def _diagnose(
+    path: str, data: bytes, decoded: Decoded, findings: list[Finding], look: _Look, *, keeps_first: bool = False
+) -> tuple[Diagnostic, ...]:
     # Only here: a good file needs no grammar.
     from dexbridge.config import places  # noqa: PLC0415
     from dexbridge.config.locating import diagnose  # noqa: PLC0415
@@ -267,7 +288,15 @@ def _diagnose(path: str, data: bytes, decoded: Decoded, findings: list[Finding],
     spots = places.json_spots if look.form.spots == "json_spots" else places.toml_spots
     words = frozenset({*BASE_WORDS, *(word.lower() for word in BASE_WORDS), *_words(look.records, look.connectors)})
     secrets = _Secrets(decoded.value, look, words)
-    return diagnose(path, data, decoded, findings, spots, words=words, secrets=secrets.near)
+    return diagnose(
+        path,
+        data,
+        decoded,
+        findings,
+        lambda text: spots(text, keeps_first=keeps_first),
+        words=words,
+        secrets=secrets.near,
+    )
 
 
 def _words(records: Iterable[Record], connectors: Mapping[str, ConnectorDefinition]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from dexbridge.config.codes import Code
@@ -12,9 +12,14 @@ from dexbridge.config.syntax import NESTING_LIMIT, NUMBER_LIMIT, Parsed, SyntaxF
 
 # A string that does not end is taken to the end of the text, so that the scan never starts over inside it.
 _TOKENS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]|-?Infinity|NaN|[0-9]+', re.DOTALL)
+_STRUCTURE: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{},]', re.DOTALL)
 _COMMENT: Final = re.compile(r"//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _UNPAIRED: Final = re.compile(r"[\ud800-\udfff]")
-_REST_UNCHECKED: Final = "What follows was not checked."
+_VALUE_START: Final = re.compile(r'["{[]|-?[0-9]|(?:true|false|null)\b')
+_CONTROL: Final = re.compile(r"[\x00-\x1f]")
+# The rest of a string whose line break was meant: nothing of JSON's own stands in it, and it ends as a string does.
+_REST_OF_STRING: Final = re.compile(r'(?:[^"\\{}\[\]:,]|\\.)*+(?="\s*[,}\]:])', re.DOTALL)
+_REST_OF_LINE: Final = re.compile(r'(?:[^"\\\r\n]|\\[^\r\n])*+(?=")')
 
 
 def parse_json(text: str) -> Parsed:
@@ -39,10 +44,14 @@ def parse_json(text: str) -> Parsed:
             return 0
         return int(digits)
 
+    def take_first_members(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        return dict(reversed(members))
+
+    def load(hook: Callable[[list[tuple[str, Any]]], dict[str, Any]]) -> object:
+        return json.loads(text, object_pairs_hook=hook, parse_constant=take_constant, parse_int=take_integer)
+
     try:
-        value: object = json.loads(
-            text, object_pairs_hook=take_members, parse_constant=take_constant, parse_int=take_integer
-        )
+        value = load(take_members)
     except json.JSONDecodeError as error:
         return Parsed(fault=_fault(text, error.msg, error.pos))
     except RecursionError:
@@ -50,7 +59,8 @@ def parse_json(text: str) -> Parsed:
     suspicions = tuple(_suspicions(text)) if suspicious else ()
     if "\\u" in text:
         suspicions += tuple(_unpaired_surrogates(text))
-    return Parsed(value, suspicions=suspicions, has_duplicates=has_duplicates)
+    first = load(take_first_members) if has_duplicates else None
+    return Parsed(value, suspicions=suspicions, has_duplicates=has_duplicates, first=first)
 
 
 def _fault(text: str, problem: str, at: int) -> SyntaxFault:
@@ -80,35 +90,83 @@ def _fault(text: str, problem: str, at: int) -> SyntaxFault:
             _overwrite(text, at, len(text)),
         )
     if problem.startswith("Invalid control character"):
+        return _control_character(text, at)
+    with_comma = (
+        _with_comma(text, at) if problem == "Expecting ',' delimiter" and _VALUE_START.match(text, at) else None
+    )
+    if with_comma is not None:
+        return SyntaxFault(at, "A comma is missing before this.", "Add the comma.", with_comma)
+    message, mend = _plain(problem, found)
+    return SyntaxFault(at, message, mend, _whole_before(text, at), guessed=True, ends_check=True)
+
+
+def _control_character(text: str, at: int) -> SyntaxFault:
+    breaks = text[at] in "\r\n"
+    rest = (_REST_OF_STRING if breaks else _REST_OF_LINE).match(text, at)
+    if rest is not None:
         return SyntaxFault(
             at,
             "A string holds a line break or another control character.",
             r"Close the string on its line, or write \n for a line break.",
-            text[:at] + "x" + text[at + 1 :],
+            text[:at] + _CONTROL.sub("x", rest[0]) + text[rest.end() :],
         )
-    if problem == "Expecting ',' delimiter" and found and found in '"{[-0123456789tfn':
-        return SyntaxFault(at, "A comma is missing before this.", "Add the comma.", _with_comma(text, at))
-    return SyntaxFault(at, *_plain(problem, found))
+    start = next((token.start() for token in _TOKENS.finditer(text) if token.end() > at), at)
+    return SyntaxFault(
+        start,
+        "This string is not closed on its line.",
+        "Add the closing quote.",
+        _whole_before(text, start),
+        guessed=True,
+        ends_check=True,
+    )
+
+
+def _whole_before(text: str, at: int) -> str | None:
+    """The text up to a fault, without a member that may be cut by it, and with what is open closed."""
+    kept = text[:at].rstrip()
+    open_brackets: list[str] = []
+    cut, at_cut = 0, ""
+    for token in _STRUCTURE.finditer(kept):
+        mark = token[0]
+        if mark in "[{":
+            open_brackets.append("]" if mark == "[" else "}")
+            cut, at_cut = token.end(), "".join(reversed(open_brackets))
+        elif mark in "]}":
+            if not open_brackets or open_brackets.pop() != mark:
+                return None
+        elif mark == ",":
+            cut, at_cut = token.start(), "".join(reversed(open_brackets))
+    if kept.endswith(("}", "]")):
+        cut, at_cut = len(kept), "".join(reversed(open_brackets))
+    repaired = kept[:cut] + at_cut
+    try:
+        json.loads(repaired)
+    except (ValueError, RecursionError):
+        return None
+    return repaired
 
 
 def _plain(problem: str, found: str) -> tuple[str, str]:
     if not found:
         return "The file ends in the middle of a value.", "Close what is open: a string, ], or }."
     if problem.startswith("Unterminated string"):
-        return "This string is not closed.", f"Add the closing quote. {_REST_UNCHECKED}"
+        return "This string is not closed.", "Add the closing quote."
     if found == "'":
-        return "JSON has only double quotes.", f"Write \"…\" instead of '…'. {_REST_UNCHECKED}"
+        return "JSON has only double quotes.", "Write \"…\" instead of '…'."
     if problem.startswith("Expecting property name"):
-        return "A key in double quotes is expected here.", f'Write the key as "key". {_REST_UNCHECKED}'
+        return "A key in double quotes is expected here.", 'Write the key as "key".'
     if problem.startswith("Expecting ':'"):
-        return "A colon is expected after the key.", f'Write "key": value. {_REST_UNCHECKED}'
+        return "A colon is expected after the key.", 'Write "key": value.'
     if problem.startswith("Expecting ','"):
-        return "A comma or a closing bracket is expected here.", f"Add what is missing. {_REST_UNCHECKED}"
+        return (
+            "A comma or a closing bracket is expected here.",
+            "Add what is missing; a quote before this may be missing, or one too many.",
+        )
     if problem.startswith("Invalid \\"):
-        return "This is not an escape that JSON knows.", f"Write a backslash as \\\\. {_REST_UNCHECKED}"
+        return "This is not an escape that JSON knows.", "Write a backslash as \\\\."
     return (
         "A JSON value is expected here.",
-        f"Text stands in double quotes; words without them are only true, false and null. {_REST_UNCHECKED}",
+        "Text stands in double quotes; words without them are only true, false and null.",
     )
 
 

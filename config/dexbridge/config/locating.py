@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -124,15 +125,18 @@ def _diagnostic(
 
 def _duplicates(root: Spot, words: frozenset[str]) -> list[Finding]:
     found: list[Finding] = []
-    for path, first, again in root.duplicates():
+    repeated = list(root.duplicates())
+    times = Counter(path for path, _, _ in repeated)
+    for path, first, again in repeated:
         key = path[-1]
+        partly = times[path] > 1 or any(path[:end] in times for end in range(1, len(path)))
         hides = "credentials" in path and str(key) not in words
         found.append(
             Finding(
                 Code.DUPLICATE_KEY,
                 path,
                 f"The key {'(not shown)' if hides else quoted(key)} is there twice in one object.",
-                "Keep one of the two.",
+                "Keep one of them. Only the first and the last were checked." if partly else "Keep one of the two.",
                 offset=again,
                 related=(("\0offset", first),),
                 hides_key=hides,

@@ -31,18 +31,20 @@ class Spot:
         end: byte offset after it.
         key: byte offsets of its key; None for array elements and the document.
         fill: adds the members when they are first asked for; most of a file is never asked for.
+        keeps_first: of a key that is there twice the first is taken, else the last.
     """
 
     start: int
     end: int
     key: tuple[int, int] | None = None
     fill: Callable[[Spot], None] | None = None
+    keeps_first: bool = False
     _members: dict[str | int, Spot] = field(default_factory=dict[str | int, "Spot"])
     _repeated: list[tuple[str, int, int]] = field(default_factory=list[tuple[str, int, int]])
 
     @property
     def members(self) -> dict[str | int, Spot]:
-        """By key or index; of a key that is there twice, the last."""
+        """By key or index; of a key that is there twice, one."""
         fill, self.fill = self.fill, None
         if fill is not None:
             fill(self)
@@ -53,7 +55,8 @@ class Spot:
         first = self._members.get(name)
         if first is not None and first.key is not None and inner.key is not None:
             self._repeated.append((name, first.key[0], inner.key[0]))
-        self._members[name] = inner
+        if first is None or not self.keeps_first:
+            self._members[name] = inner
 
     def at(self, path: Path) -> tuple[Spot, bool]:
         """The spot of a path, or of the nearest value around it; and whether it is the path's own."""
@@ -74,26 +77,26 @@ class Spot:
             yield from inner.duplicates((*path, step))
 
 
-def json_spots(text: bytes) -> Spot:
+def json_spots(text: bytes, *, keeps_first: bool = False) -> Spot:
     """The spots of a JSON document."""
     root = Parser(_JSON).parse(text).root_node
     values = [child for child in root.named_children if child.type not in ("comment", "ERROR")]
-    return _json(values[0], 0) if values else Spot(0, len(text))
+    return _json(values[0], 0, keeps_first) if values else Spot(0, len(text))
 
 
-def _json(node: Node, depth: int) -> Spot:
+def _json(node: Node, depth: int, keeps_first: bool) -> Spot:
     def fill(spot: Spot) -> None:
         if node.type == "object":
             for pair in node.named_children:
                 key, value = pair.child_by_field_name("key"), pair.child_by_field_name("value")
                 if key is not None and value is not None:
-                    inner = _json(value, depth + 1)
+                    inner = _json(value, depth + 1, keeps_first)
                     inner.key = (key.start_byte, key.end_byte)
                     spot.add(_name(key, json.loads), inner)
         elif node.type == "array":
-            spot.members.update((at, _json(one, depth + 1)) for at, one in enumerate(node.named_children))
+            spot.members.update((at, _json(one, depth + 1, keeps_first)) for at, one in enumerate(node.named_children))
 
-    return Spot(node.start_byte, node.end_byte, fill=fill if depth <= _DEPTH else None)
+    return Spot(node.start_byte, node.end_byte, fill=fill if depth <= _DEPTH else None, keeps_first=keeps_first)
 
 
 def _name(node: Node, load: Callable[[str], object]) -> str:
@@ -104,8 +107,9 @@ def _name(node: Node, load: Callable[[str], object]) -> str:
         return text
 
 
-def toml_spots(text: bytes) -> Spot:
-    """The spots of a TOML document. A table's spot is its header."""
+def toml_spots(text: bytes, *, keeps_first: bool = False) -> Spot:
+    """The spots of a TOML document. A table's spot is its header. TOML is never read past a key that is there twice."""
+    del keeps_first
     root = Spot(0, len(text))
     for node in Parser(_TOML).parse(text).root_node.named_children:
         if node.type == "pair":

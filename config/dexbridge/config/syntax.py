@@ -7,7 +7,7 @@ over by overwriting bytes in a copy, so that the rest of the file is checked in 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from dexbridge.config.codes import Code
@@ -18,6 +18,8 @@ NESTING_LIMIT: Final = 64
 NUMBER_LIMIT: Final = 400
 _REPAIRS: Final = 20
 _REPAIRABLE_SIZE: Final = 1024 * 1024
+_REST_UNCHECKED: Final = "What follows was not checked."
+_NOTHING_CHECKED: Final = "Nothing but the syntax was checked, and that only up to here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class SyntaxFault:
         repaired: the text with the fault overwritten, of the same length; None when there is no single way.
         guessed: `repaired` left something out, so what seems missing may be there.
         code: stable code.
+        ends_check: `repaired` ends before the fault, so what follows it is not checked.
     """
 
     offset: int
@@ -39,6 +42,7 @@ class SyntaxFault:
     repaired: str | None = None
     guessed: bool = False
     code: Code = Code.SYNTAX
+    ends_check: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +54,14 @@ class Parsed:
         fault: the fault that ended the parse.
         suspicions: faults that did not end it, such as `NaN`.
         has_duplicates: some object has a key twice; the places are looked up later.
+        first: with duplicates, the document with the first value of each such key; `value` has the last.
     """
 
     value: object = None
     fault: SyntaxFault | None = None
     suspicions: tuple[SyntaxFault, ...] = ()
     has_duplicates: bool = False
+    first: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,7 @@ class Decoded:
         broken: nothing could be decoded.
         guessed: a repair left something out.
         has_duplicates: some object has a key twice.
+        first: with duplicates, the document with the first value of each such key; `value` has the last.
     """
 
     value: object
@@ -77,6 +84,7 @@ class Decoded:
     broken: bool = False
     guessed: bool = False
     has_duplicates: bool = False
+    first: object = None
 
 
 def decode(data: bytes, parse: Callable[[str], Parsed]) -> Decoded:
@@ -95,18 +103,29 @@ def decode(data: bytes, parse: Callable[[str], Parsed]) -> Decoded:
             if deep is not None:
                 findings.append(_nesting(deep))
             return Decoded(
-                parsed.value, tuple(findings), text.encode(), deep is not None, guessed, parsed.has_duplicates
+                parsed.value,
+                tuple(findings),
+                text.encode(),
+                deep is not None,
+                guessed,
+                parsed.has_duplicates,
+                parsed.first,
             )
         findings.append(_finding(text, fault))
         if fault.repaired is None:
             break
         text, guessed = fault.repaired, guessed or fault.guessed
+    if findings[-1].code is not Code.NESTING:
+        last = findings[-1]
+        mend = last.mend.removesuffix(_REST_UNCHECKED).rstrip()
+        findings[-1] = replace(last, mend=f"{mend} {_NOTHING_CHECKED}")
     return Decoded(None, tuple(findings), text.encode(), broken=True)
 
 
 def _finding(text: str, fault: SyntaxFault) -> Finding:
     offset = len(text[: fault.offset].encode())
-    return Finding(fault.code, (), fault.message, fault.mend, offset=offset)
+    mend = f"{fault.mend} {_REST_UNCHECKED}" if fault.ends_check and text[fault.offset :].strip() else fault.mend
+    return Finding(fault.code, (), fault.message, mend, offset=offset)
 
 
 def _nesting(path: tuple[str | int, ...]) -> Finding:

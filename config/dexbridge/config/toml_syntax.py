@@ -15,7 +15,6 @@ _LONG_NUMBER: Final = re.compile(rf"[0-9]{{{NUMBER_LIMIT}}}")
 # The parser takes quadratic time for a key of very many parts. Tried only where a part starts, so in linear time.
 _PART: Final = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
 _DOTTED: Final = re.compile(rf"(?<![A-Za-z0-9_-])(?:{_PART}){{{NESTING_LIMIT}}}")
-_REST_UNCHECKED: Final = "What follows was not checked."
 _PROBLEMS: Final = (
     ("Cannot overwrite a value", "This key is there twice.", "Keep one of the two.", Code.DUPLICATE_KEY),
     ("Cannot declare", "This table is there twice.", "Keep one of the two.", Code.DUPLICATE_KEY),
@@ -61,7 +60,7 @@ def parse_toml(text: str) -> Parsed:
             fault=SyntaxFault(
                 number.start() if number else 0,
                 "A number or a date here cannot be read.",
-                f"Write numbers of at most {NUMBER_LIMIT} digits and dates that exist. {_REST_UNCHECKED}",
+                f"Write numbers of at most {NUMBER_LIMIT} digits and dates that exist.",
             )
         )
 
@@ -93,9 +92,18 @@ def _fault(text: str, problem: str) -> SyntaxFault:
     # Only a line that is one whole `key = value` can be left out without changing what the others mean.
     alone = _SIMPLE_LINE.match(line) and '"""' not in line and "'''" not in line and line.count("[") == line.count("]")
     if not alone or line.count("{") != line.count("}"):
-        return SyntaxFault(at, message, f"{mend} {_REST_UNCHECKED}", code=code)
+        return SyntaxFault(at, message, mend, _whole_before(text, start), guessed=True, code=code, ends_check=True)
     blank = " " * len(line.encode())
     return SyntaxFault(at, message, mend, text[:start] + blank + text[end:], guessed=True, code=code)
+
+
+def _whole_before(text: str, start: int) -> str | None:
+    """The lines before a faulty one, if they are whole by themselves."""
+    try:
+        tomllib.loads(text[:start])
+    except (ValueError, RecursionError):
+        return None
+    return text[:start]
 
 
 def _offset(text: str, problem: str) -> int:

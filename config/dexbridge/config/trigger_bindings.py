@@ -30,7 +30,7 @@ def check_bindings(document: object, records: list[Record], findings: list[Findi
         if names is None:
             continue
         name = label(names[0], names[1])
-        if names[:2] not in known:
+        if names[:2] not in known and not guessed:
             findings.append(
                 Finding(
                     Code.TRIGGER_CONNECTION,
