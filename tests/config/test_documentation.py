@@ -15,7 +15,9 @@ import pytest
 from dexbridge.config import Code, Diagnostic, Place, Severity, connection_file_schema, open_project
 from dexbridge.config.diagnostic import report
 from dexbridge.connectors import installed_connectors
+from dexbridge.connectors.testing.local_slack import LocalSlack
 from tests.config.conftest import Write
+from tests.fakes.connection_files import document, record
 
 TEXT = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
 
@@ -54,7 +56,18 @@ async def test_the_examples_open_and_fit_the_printed_schema(
 
 
 def test_the_python_example_is_python() -> None:
+    names: dict[str, Any] = {}
     for block in blocks("python"):
-        names: dict[str, Any] = {}
         exec(compile(ast.parse(block), "docs/configuration.md", "exec"), names)  # its imports have to exist
-        assert "offer_slack" in names
+    assert "offer_slack" in names
+
+
+async def test_the_documented_call_posts_a_message(write: Write) -> None:
+    names: dict[str, Any] = {}
+    exec(compile(ast.parse(blocks("python")[1]), "docs/configuration.md", "exec"), names)
+    async with LocalSlack() as local:
+        whole = document(record(configuration={"endpoint": local.endpoint}, credentials={"bot_token": local.bot_token}))
+        async with await open_project(write(whole)) as project:
+            said = await names["say_hello"](project)
+    assert said.startswith("BranchTaken(")
+    assert "C0123456789" in said

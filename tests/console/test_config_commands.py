@@ -150,6 +150,7 @@ def test_no_file_ends_with_2(environment: dict[str, str], code: str) -> None:
     plain = run("check", environment=environment)
     assert plain.returncode == 2
     assert f"error[{code}]" in plain.stdout
+    assert not plain.stdout.startswith(":")
     assert json.loads(run("check", "--json", environment=environment).stdout)["diagnostics"][0]["code"] == code
 
 
@@ -193,6 +194,26 @@ async def test_live_asks_every_provider(folder: Path, server: LocalSlack) -> Non
     assert [one["code"] for one in report["diagnostics"] if one["severity"] == "error"] == ["live-check"]
     assert "slack/support-slack works" in ended.stderr
     assert "slack/revoked does not work" in ended.stderr
+    (fault,) = [one for one in report["diagnostics"] if one["severity"] == "error"]
+    lines = (folder / "c.json").read_text().splitlines()
+    assert lines[fault["line"] - 1][fault["column"] - 1 :] == f'"{BOT_TOKEN}"'
+    assert fault["pointer"] == "/connections/1/credentials/bot_token"
+    assert "does not accept bot_token" in fault["message"]
+    assert "Put a current bot_token there" in fault["mend"]
+    assert "invalid_auth" not in ended.stderr
+
+
+async def test_live_tells_a_provider_that_is_not_reached_from_one_that_refuses(
+    folder: Path, server: LocalSlack
+) -> None:
+    await server.__aexit__(None, None, None)
+    path = put(folder / "c.json", document(record(configuration={"endpoint": server.endpoint})))
+    ended = await run_beside("check", "--live", path)
+    assert ended.returncode == 2
+    assert "was not reached" in ended.stdout
+    assert "its credentials were not judged" in ended.stdout
+    assert (ended.stdout + ended.stderr).count("No connection to") == 1
+    assert ended.stdout.startswith(f"{path}:9:25: error[live-check]")
 
 
 async def test_live_compares_scopes(folder: Path) -> None:
@@ -313,6 +334,28 @@ credentials = {{ bot_token = "{BOT_TOKEN}", user_token = {{ env = "SLACK_USER_TO
         "  credential user_token: set, from env SLACK_USER_TOKEN",
         "  credentials expire at: 2999-01-01T00:00:00+00:00",
     ]
+
+
+def test_show_names_a_credential_that_cannot_be_used(folder: Path) -> None:
+    ended = run("show", put(folder / "c.json", document(record(credentials={"bot_token": USER_TOKEN}))))
+    assert ended.returncode == 2
+    assert ended.stdout.splitlines()[2:] == ["  credential bot_token: there, and cannot be used"]
+
+
+def test_a_package_whose_connector_cannot_be_loaded_is_a_warning(folder: Path) -> None:
+    metadata = folder / "site" / "weather-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: weather\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[dexbridge.connectors]\nweather = weather_absent:DEFINITION\n")
+    path = put(folder / "c.json", document(record()))
+    site = {"PYTHONPATH": str(folder / "site")}
+    ended = run("check", path, environment=site)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith("warning[connector-unusable]: ")
+    assert "weather" in ended.stdout
+    assert run("check", "--strict", path, environment=site).returncode == 1
+    shown = run("show", path, environment=site)
+    assert (shown.returncode, "connector-unusable" in shown.stderr) == (0, True)
 
 
 def test_the_schema_takes_what_the_check_takes() -> None:

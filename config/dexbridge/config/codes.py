@@ -44,6 +44,7 @@ class Code(StrEnum):
     DUPLICATE_CONNECTION = "duplicate-connection"
 
     CONNECTOR_NOT_INSTALLED = "connector-not-installed"
+    CONNECTOR_UNUSABLE = "connector-unusable"
     CONFIGURATION = "configuration"
     UNKNOWN_CREDENTIAL = "unknown-credential"
     MISSING_CREDENTIAL = "missing-credential"

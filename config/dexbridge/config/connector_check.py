@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
@@ -14,30 +15,31 @@ from dexbridge.config.finding import Finding, Path, quoted
 from dexbridge.config.sealing import sealed
 from dexbridge.connectors import ConnectorDefinition
 
-# Kinds of pydantic errors whose text tells the rule and never the value.
-_RULE_ONLY: Final = frozenset(
-    {
-        "missing",
-        "string_type",
-        "string_too_short",
-        "string_too_long",
-        "int_type",
-        "int_from_float",
-        "float_type",
-        "bool_type",
-        "list_type",
-        "dict_type",
-        "greater_than",
-        "greater_than_equal",
-        "less_than",
-        "less_than_equal",
-        "too_short",
-        "too_long",
-        "literal_error",
-        "enum",
-        "value_error",
-    }
-)
+# pydantic's kinds of errors whose rule can be told without the value, in our own words.
+_RULES: Final = {
+    "string_type": "it must be a text",
+    "string_too_short": "it must have at least {min_length} characters",
+    "string_too_long": "it must have at most {max_length} characters",
+    "int_type": "it must be a whole number",
+    "int_parsing": "it must be a whole number",
+    "int_from_float": "it must be a whole number",
+    "float_type": "it must be a number",
+    "float_parsing": "it must be a number",
+    "finite_number": "it must be a finite number",
+    "bool_type": "it must be true or false",
+    "bool_parsing": "it must be true or false",
+    "list_type": "it must be a list",
+    "dict_type": "it must be an object",
+    "model_type": "it must be an object",
+    "greater_than": "it must be more than {gt}",
+    "greater_than_equal": "it must be at least {ge}",
+    "less_than": "it must be less than {lt}",
+    "less_than_equal": "it must be at most {le}",
+    "too_short": "it must have at least {min_length} elements",
+    "too_long": "it must have at most {max_length} elements",
+    "literal_error": "it must be {expected}",
+    "enum": "it must be {expected}",
+}
 
 
 def not_installed(record: Record, installed: tuple[str, ...]) -> Finding:
@@ -82,10 +84,10 @@ def check_configuration(
             )
         )
         return
-    for location, kind, text in errors:
+    for location, kind, rule in errors:
         if guessed and (kind == "missing" or not location):
             continue
-        findings.append(_finding(record, model, location, kind, text))
+        findings.append(_finding(record, model, location, kind, rule))
 
 
 def _errors(model: type[BaseModel], configuration: dict[str, Any]) -> list[tuple[Path, str, str]]:
@@ -93,13 +95,19 @@ def _errors(model: type[BaseModel], configuration: dict[str, Any]) -> list[tuple
         model.model_validate(configuration)
     except ValidationError as invalid:
         return [
-            (error["loc"], error["type"], error["msg"])
-            for error in invalid.errors(include_url=False, include_context=False, include_input=False)
+            (error["loc"], error["type"], _rule(error["type"], error["msg"], error.get("ctx", {})))
+            for error in invalid.errors(include_url=False, include_input=False)
         ]
     return []
 
 
-def _finding(record: Record, model: type[BaseModel], location: Path, kind: str, text: str) -> Finding:
+def _rule(kind: str, text: str, bounds: Mapping[str, object]) -> str:
+    if kind == "value_error":
+        return text.removeprefix("Value error, ").rstrip(".")
+    return _RULES.get(kind, "it does not have the right form").format_map(bounds)
+
+
+def _finding(record: Record, model: type[BaseModel], location: Path, kind: str, rule: str) -> Finding:
     path: Path = (*record.path, "configuration")
     name = ".".join(str(step) for step in location)
     if kind == "extra_forbidden":
@@ -122,7 +130,6 @@ def _finding(record: Record, model: type[BaseModel], location: Path, kind: str, 
             "Add it.",
             record.label,
         )
-    rule = text.removeprefix("Value error, ").rstrip(".") if kind in _RULE_ONLY else "it has not the right form"
     return Finding(
         Code.CONFIGURATION,
         (*path, *location),

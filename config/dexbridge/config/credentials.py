@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Final
 
 from dexbridge.config.codes import Code
 from dexbridge.config.envelope import Record
-from dexbridge.config.finding import Finding, Path, harmless, quoted
+from dexbridge.config.finding import Finding, Path, harmless, quoted, resembles_token, shows_path
 from dexbridge.config.private_file import CREDENTIAL_FILE_LIMIT, FileFault, Identity, PrivateFile, read_private_file
 from dexbridge.config.sealing import Sealed
 from dexbridge.config.shapes import is_list, is_object
@@ -22,6 +22,7 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ONE_LINE: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _FILE_MODES: Final = frozenset({0o600, 0o400})
 _Refuse = Callable[[str, str], None]
+_Fields = dict[str, tuple[CredentialField, re.Pattern[str] | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +49,21 @@ class Resolved:
         origins: where each that is not in the file itself comes from, for people.
         variables: what each environment variable that was read held.
         files: the identity of each file that was read; None when it cannot prove that the file is unchanged.
+        unusable: names the Connector knows whose values cannot be used, in file order.
     """
 
     secrets: dict[str, Secret]
     origins: dict[str, str]
     variables: dict[str, Secret]
     files: dict[str, Identity | None]
+    unusable: list[str] = field(default_factory=list[str])
 
 
 @dataclass(frozen=True, slots=True)
 class CredentialRules:
     """What one Connector says of its credentials: by name, the field and its compiled pattern."""
 
-    fields: dict[str, tuple[CredentialField, re.Pattern[str] | None]]
+    fields: _Fields
 
     @classmethod
     def of(cls, definition: ConnectorDefinition) -> CredentialRules:
@@ -104,13 +107,18 @@ def resolve_credentials(
             text = value if type(value) is str else None
             if text is None:
                 text = _referred(name, value, source, resolved, _refusal((*path, name), record, findings))
-            field, pattern = fields[name] if fields is not None else _NO_RULE
+            rule, pattern = fields[name] if fields is not None else _NO_RULE
             if text is None:
+                resolved.unusable.append(name)
                 continue
             if _ONE_LINE.fullmatch(text) and (pattern is None or pattern.fullmatch(text)):
                 resolved.secrets[name] = Secret(text)
                 continue
-            problem, mend = _misshapen(text, field)
+            resolved.unusable.append(name)
+            problem, mend = _misshapen(text, rule)
+            others = _others(text, name, fields)
+            if others:
+                problem, mend = f"looks like {_named(others[0])}.", f"{_belongs(others, name)} {mend}"
             message = f"{_show(name)} {problem}"
             findings.append(Finding(Code.CREDENTIAL_SHAPE, (*path, name), message, mend, record.label))
     if fields is not None:
@@ -151,6 +159,22 @@ def _misshapen(text: str, field: CredentialField | None) -> tuple[str, str]:
     if not _ONE_LINE.fullmatch(text):
         return "starts or ends with a space, or holds a character that no credential has.", f"Copy it again. {hint}"
     return "does not have the right form.", hint
+
+
+def _others(text: str, name: str, fields: _Fields | None) -> list[CredentialField]:
+    """The Connector's other credentials that a token in the wrong place would fit."""
+    if fields is None or not resembles_token(text):
+        return []
+    return [rule for rule, pattern in fields.values() if rule.name != name and pattern and pattern.fullmatch(text)]
+
+
+def _named(rule: CredentialField) -> str:
+    title = rule.title[:1].lower() + rule.title[1:]
+    return f"{'an' if title[:1] in 'aeio' else 'a'} {title}"
+
+
+def _belongs(others: list[CredentialField], name: str) -> str:
+    return f"Move it to {' or '.join(other.name for other in others)}, and put the right one into {name}."
 
 
 def _hint(field: CredentialField) -> str:
@@ -265,9 +289,11 @@ def _from_file(target: str, source: Source, resolved: Resolved, refuse: _Refuse)
     if isinstance(read, PrivateFile) and read.fault is not None:
         read = read.fault
     if isinstance(read, FileFault):
-        if not all(harmless(part) for part in FilePath(target).parts if part != "/"):
+        if not shows_path(target):
+            state = "is not there" if read.code is Code.FILE_ABSENT else "cannot be used"
             refuse(
-                "refers to a file that cannot be used.", "Check its path, its owner and its mode, which must be 0600."
+                f"refers to a file that {state}; its path looks like a credential, so it is not shown.",
+                "Put the file's path there, not the credential; the file must be your own, with mode 0600.",
             )
         elif read.code is Code.FILE_ABSENT:
             refuse(f"refers to a file, and {read.message}", "Write the credential into it, with mode 0600.")

@@ -28,6 +28,8 @@ _TOP_BY_LOWER: Final = {key.lower(): key for key in TOP_KEYS}
 _RECORD_BY_LOWER: Final = {key.lower(): key for key in RECORD_KEYS}
 _TOP: Final = frozenset(TOP_KEYS)
 _RECORD: Final = frozenset(RECORD_KEYS)
+_NUMBERS: Final = re.compile(r"v?[0-9]{1,4}(?:[.-][0-9]{1,4}){0,3}", re.ASCII)
+_LONGEST_NUMBER: Final = 10_000
 _CONNECTOR_ID: Final = re.compile(r"[a-z][a-z0-9-]{1,62}")
 _INSTANT: Final = re.compile(r"(\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2})(\.\d{1,6})?\d*([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 
@@ -98,7 +100,7 @@ def check_top(document: object, findings: list[Finding], *, guessed: bool) -> li
             Finding(
                 Code.SCHEMA_VERSION,
                 ("schemaVersion",),
-                "This schemaVersion is not one that is read here.",
+                f"{_version(version)} is not one that is read here.",
                 f'It must be exactly "{SCHEMA_VERSION}".',
             )
         )
@@ -111,6 +113,20 @@ def check_top(document: object, findings: list[Finding], *, guessed: bool) -> li
         findings.append(wrong_type(("connections",), "connections", "a list of connections"))
         return []
     return connections
+
+
+def shown_version(version: object) -> str | None:
+    """A schemaVersion as it may be shown; None when it is long or may be a token."""
+    if type(version) is int and abs(version) < _LONGEST_NUMBER:
+        return str(version)
+    if isinstance(version, str) and (harmless(version) or _NUMBERS.fullmatch(version)):
+        return version
+    return None
+
+
+def _version(version: object) -> str:
+    shown = shown_version(version)
+    return "This schemaVersion" if shown is None else f"The schemaVersion {shown!r}"
 
 
 def check_record(

@@ -25,6 +25,18 @@ def is_token(text: str) -> bool:
     return _SURELY_TOKEN.match(text) is not None
 
 
+def resembles_token(text: str) -> bool:
+    """Whether a known provider's mark of a token stands in the text."""
+    return _KNOWN_TOKEN.search(text) is not None
+
+
+def shows_path(target: str) -> bool:
+    """Whether the path a reference gives may be shown: surely a path, and not the credential itself."""
+    if resembles_token(target) or not target.isprintable():
+        return False
+    return target.startswith("/") or all(harmless(part.lstrip(".") or "x") for part in target.split("/") if part)
+
+
 def harmless(text: str) -> bool:
     """Whether a name found in the file may be shown: a short plain word that does not look like a token.
 

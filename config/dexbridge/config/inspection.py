@@ -20,6 +20,7 @@ from dexbridge.config.envelope import (
     check_record,
     check_top,
     check_unique,
+    shown_version,
 )
 from dexbridge.config.finding import Finding, harmless
 from dexbridge.config.finding import Path as FindingPath
@@ -287,7 +288,10 @@ def _diagnose(
 
     spots = places.json_spots if look.form.spots == "json_spots" else places.toml_spots
     words = frozenset({*BASE_WORDS, *(word.lower() for word in BASE_WORDS), *_words(look.records, look.connectors)})
+    version = shown_version(decoded.value.get("schemaVersion") if is_object(decoded.value) else None)
     secrets = _Secrets(decoded.value, look, words)
+    if version is not None and version not in secrets.near(()):
+        words |= {version, version.lower()}
     return diagnose(
         path,
         data,

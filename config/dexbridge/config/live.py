@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from dexbridge.config.codes import Code, Severity
 from dexbridge.config.diagnostic import Diagnostic
+from dexbridge.config.finding import Path, pointer
+from dexbridge.config.pinpoint import place_of
 from dexbridge.config.project import OpenedConnection, Project
 from dexbridge.connectors import ConnectionReference, ConnectorDefinition, LiveCheck, Operation
+
+_NO_ANSWER: Final = "No answer"
+_NOT_REACHED: Final = "No connection to "  # the sentence of dexbridge.connectors.NotConnected
 
 
 @dataclass(frozen=True)
@@ -85,10 +91,52 @@ async def _ask(
             check = await definition.check_live(connection)
             return LiveResult(reference, check, check.message)
     except TimeoutError:
-        failure = f"No answer within {deadline:g} s."
+        failure = f"{_NO_ANSWER} within {deadline:g} s."
     except Exception as error:  # noqa: BLE001  (a Connector that breaks its promise must not hide the others)
         failure = f"The check of the Connector itself failed ({type(error).__name__})."
     return LiveResult(reference, None, failure)
+
+
+def _refusals(
+    project: Project, connection: OpenedConnection, definition: ConnectorDefinition, result: LiveResult
+) -> Iterable[Diagnostic]:
+    reference = connection.reference
+    # By its contract a check names each credential the provider does not accept, before what the provider says of it.
+    said = result.message
+    refused = [
+        credential.name
+        for credential in definition.credentials
+        if credential.name in connection.credential_names
+        and re.search(rf"(?:^|; ){re.escape(credential.name)}: ", said)
+    ]
+    if result.check is None:
+        message = f"{reference} was not checked: {said}"
+        if said.startswith(_NO_ANSWER):
+            mend = "Check the endpoint and the network, or give more time with --deadline."
+        else:
+            mend = "Report this to the Connector's author."
+    elif _NOT_REACHED in said:
+        message = f"The provider of {reference} was not reached: {said}"
+        mend = "Check the endpoint in its configuration and the network; its credentials were not judged."
+        refused = []
+    elif refused:
+        message = f"The provider does not accept {' and '.join(refused)} of {reference}: {said}"
+        mend = f"Put a current {' and '.join(refused)} there, and run this again."
+    else:
+        message = f"The check of {reference} failed: {said}"
+        mend = "Mend what is named here, or try again later when the provider itself is at fault."
+    for credential in refused[:1] or [""]:
+        yield _diagnostic(project, connection, (Severity.ERROR, Code.LIVE_CHECK, credential), message, mend)
+
+
+def _diagnostic(
+    project: Project, connection: OpenedConnection, about: tuple[Severity, Code, str], message: str, mend: str
+) -> Diagnostic:
+    severity, code, credential = about
+    record: Path = ("connections", connection.index)
+    member: Path = (*record, "credentials", credential) if credential else (*record, "connectionName")
+    place = place_of(project.path, member)
+    return Diagnostic(severity, code, project.path, place, pointer(member), str(connection.reference), message, mend)
 
 
 def _diagnostics(
@@ -100,16 +148,7 @@ def _diagnostics(
 ) -> Iterable[Diagnostic]:
     reference = connection.reference
     if result.check is None or not result.check.ok:
-        yield Diagnostic(
-            Severity.ERROR,
-            Code.LIVE_CHECK,
-            project.path,
-            None,
-            "",
-            str(reference),
-            f"The provider refused {reference}, or did not answer: {result.message}",
-            "Check the credential, the endpoint and the network, then run this again.",
-        )
+        yield from _refusals(project, connection, definition, result)
         return
     if offered is None:
         severity = Severity.WARNING
@@ -123,13 +162,10 @@ def _diagnostics(
                 continue
             missing = sorted({*operation.scopes.get(credential, ())} - {*result.check.scopes[credential]})
             if missing:
-                yield Diagnostic(
-                    severity,
-                    Code.LIVE_SCOPE,
-                    project.path,
-                    None,
-                    "",
-                    str(reference),
+                yield _diagnostic(
+                    project,
+                    connection,
+                    (severity, Code.LIVE_SCOPE, credential),
                     f"The {credential} of {reference} lacks {', '.join(missing)}, "
                     f"which {operation.operation_id} needs.",
                     f"Grant {', '.join(missing)} to the app, install it again, and put the new {credential} there.",

@@ -56,6 +56,8 @@ class OpenedConnection:
     def __init__(self, project: Project, opened: InspectedConnection) -> None:
         self._project = project
         self._reference = opened.reference
+        self.index = opened.index
+        """Where it stood in the file when the project was opened."""
         self._configuration = copy.deepcopy(opened.configuration)
         self._closers: list[Callable[[], Awaitable[None]]] = []
         self._cached: _Cached | None = None

@@ -27,7 +27,7 @@ from dexbridge.connectors import (
     ConnectorDefinition,
     Operation,
 )
-from dexbridge.console.commands.config_report import chosen_file, definitions, exit_code, render, summary, wants_colour
+from dexbridge.console.commands.config_report import chosen_file, exit_code, installed, render, summary, wants_colour
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def check(
     deadline: Annotated[float, typer.Option(help="Seconds for all live checks together.", min=0.1)] = 20.0,
 ) -> None:
     """Checks a connection file: 0 all is well, 1 warnings under --strict, 2 faults."""
-    connectors = definitions()
+    connectors, broken = installed()
     offers = _offers(offer or [], connectors)
     path = chosen_file(file)
     results: tuple[LiveResult, ...] | None = None
@@ -72,6 +72,7 @@ def check(
             if live:
                 results, faults = asyncio.run(_ask(project, deadline, offers))
                 diagnostics += faults
+    diagnostics = [*broken, *diagnostics]
     if as_json:
         rows = None if results is None else [result.to_json() for result in results]
         typer.echo(json.dumps(report(path, diagnostics, live=rows), indent=2))
@@ -124,9 +125,12 @@ async def _ask(
     )
 
     def tell(result: LiveResult) -> None:
-        state = "works" if result.check is not None and result.check.ok else "does not work"
-        account = f" as {result.check.account}" if result.check is not None and result.check.account else ""
-        typer.echo(f"  {result.reference} {state}{account}: {result.message}", err=True)
+        if result.check is None or not result.check.ok:
+            # What the provider says is in the report.
+            typer.echo(f"  {result.reference} does not work", err=True)
+            return
+        account = f" as {result.check.account}" if result.check.account else ""
+        typer.echo(f"  {result.reference} works{account}: {result.message}", err=True)
 
     async with project:
         return await check_live(project, deadline=deadline, offered=offered or None, progress=tell)

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from dexbridge.config import Code, ConnectorsNotConfigured, Diagnostic, EnvironmentConflict, Severity, connection_file
-from dexbridge.connectors import ConnectorDefinition, ConnectorError, installed_connectors
+from dexbridge.connectors import ConnectorDefinition, survey_connectors
 
 _COLOURS = {Severity.ERROR: typer.colors.RED, Severity.WARNING: typer.colors.YELLOW}
 
@@ -29,7 +29,7 @@ def render(diagnostics: Iterable[Diagnostic], *, colour: bool) -> Iterator[str]:
     for one in diagnostics:
         shade = _COLOURS[one.severity]
         where = one.path if one.place is None else f"{one.path}:{one.place.line}:{one.place.column}"
-        yield f"{where}: {paint(f'{one.severity}[{one.code}]', shade, bold=True)}: {one.message}"
+        yield f"{where and where + ': '}{paint(f'{one.severity}[{one.code}]', shade, bold=True)}: {one.message}"
         if one.source is not None and one.place is not None:
             number = str(one.place.line)
             yield f" {number} | {one.source.text}"
@@ -43,13 +43,27 @@ def render(diagnostics: Iterable[Diagnostic], *, colour: bool) -> Iterator[str]:
         yield ""
 
 
+def installed() -> tuple[Mapping[str, ConnectorDefinition], list[Diagnostic]]:
+    """The usable Connectors by ID, and a warning for each package whose Connector cannot be used."""
+    usable: dict[str, ConnectorDefinition] = {}
+    warnings: list[Diagnostic] = []
+    for one in survey_connectors():
+        if one.definition is not None:
+            usable[one.connector_id] = one.definition
+            continue
+        message = f"A Connector cannot be used. {one.fault}"
+        mend = f"Until {one.package or 'it'} is mended or uninstalled, its connections are not checked."
+        warnings.append(Diagnostic(Severity.WARNING, Code.CONNECTOR_UNUSABLE, "", None, "", None, message, mend))
+    return usable, warnings
+
+
 def definitions() -> Mapping[str, ConnectorDefinition]:
-    """The installed Connectors; ends the command with 2 when one of them cannot be loaded."""
-    try:
-        return installed_connectors()
-    except ConnectorError as broken:
-        typer.echo(f"error: {broken}", err=True)
-        raise typer.Exit(2) from None
+    """The usable Connectors by ID; those that cannot be used are told on standard error."""
+    usable, warnings = installed()
+    colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    for line in render(warnings, colour=colour):
+        typer.echo(line, err=True, color=colour)
+    return usable
 
 
 def chosen_file(file: Path | None) -> str | Diagnostic:

@@ -41,11 +41,13 @@ def show(
 def _lines(connection: InspectedConnection) -> Iterator[str]:
     yield redacted(connection.reference.connector_id) + "/" + redacted(connection.reference.connection_name)
     yield f"  configuration: {json.dumps(redacted(connection.configuration))}"
-    if not connection.credentials.secrets:
+    if not (connection.credentials.secrets or connection.credentials.unusable):
         yield "  credentials: none"
     for name in connection.credentials.secrets:
         origin = connection.credentials.origins.get(name)
         yield f"  credential {redacted(name)}: set{', from ' + origin if origin else ''}"
+    for name in connection.credentials.unusable:
+        yield f"  credential {redacted(name)}: there, and cannot be used"
     if connection.expires_at is not None:
         yield f"  credentials expire at: {connection.expires_at.isoformat()}"
     if connection.reauthorization_required:
