@@ -2,56 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import itertools
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from dexbridge.connectors import NotConnected
-from dexbridge.connectors.scaffold import package_name, write_scaffold
 from dexbridge.connectors.testing.conformance import ConnectorConformance, play_sequences
 from dexbridge.connectors.testing.conformance.troubles import REFUSALS, UNCLEAR, Trouble
 
-_NUMBERS = itertools.count(1)
 Suite = ConnectorConformance[Any]
-Change = Callable[[str, str, str], Suite]
+Change = Callable[..., Suite]
 
 
 def unclear(name: str) -> Trouble:
     return next(trouble for trouble in (*UNCLEAR, *REFUSALS) if trouble.name == name)
-
-
-@pytest.fixture
-def changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Change]:
-    """Writes the scaffold, changes one text in one of its files, and loads its suite."""
-    loaded: list[str] = []
-
-    def change(file: str, old: str, new: str) -> Suite:
-        name = f"careless-{next(_NUMBERS)}"
-        write_scaffold(name, tmp_path / name)
-        package = package_name(name)
-        path = tmp_path / name / ("tests" if file.startswith("test_") else f"src/{package}") / file
-        text = path.read_text()
-        assert text.count(old) == 1, f"{file} must hold this once: {old}"
-        path.write_text(text.replace(old, new))
-        monkeypatch.setattr(sys, "path", [str(tmp_path / name / "src"), *sys.path])
-        spec = importlib.util.spec_from_file_location(f"{package}_suite", tmp_path / name / "tests/test_conformance.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        loaded.append(package)
-        return module.TestConformance()
-
-    yield change
-    for package in loaded:
-        for module in [one for one in sys.modules if one.split(".")[0] == package]:
-            del sys.modules[module]
 
 
 NO_NOTE = 'return dispatch.uncertain(FailureKind.PROTOCOL, "The provider said created, but named no note.")'
@@ -69,6 +33,8 @@ REQUESTS: list[tuple[str, str, str, str, str, str]] = [
      "must be uncertain", "a write sent again after a 5xx"),
     (ANY_STATUS, 'return dispatch.failed("refused", FailureKind.AVAILABILITY, "no")', "addNote", "redirect",
      "must be uncertain", "a redirect called a failure"),
+    ("if 400 <= answer.status < 500 and answer.status != 408:", "if 400 <= answer.status < 500:", "addNote",
+     "HTTP 408", "must be uncertain", "a timeout called a failure"),
     (POST, f"{POST}\n    {POST.replace('dispatch.leave', 'ANY_TIME')}", "addNote", "HTTP 500",
      "One dispatch is one request", "a second request"),
     (CHECK_NOTE, CHECK_NOTE.replace("note is None", "not note and not note.id"), "getNote", "a page of HTML",
@@ -131,7 +97,9 @@ BRANCHES: list[tuple[str, str, str, str, str, str]] = [
      "names the object"),
     ("connection.py", '"check note_id: there is no such note."', '"404"', "getNote", "notFound", "in plain words"),
     ("connection.py", "if answer.status == 404:", "if answer.status == 405:", "getNote", "notFound",
-     "to take the branch 'notFound'"),
+     "to take the branch 'notFound', but ended as the branch 'refused' .*: correct what the Example's `branches`"),
+    ("connection.py", "if answer.status == 201:", "if answer.status == 299:", "addNote", "added",
+     "ended as uncertain .* HTTP 201.*compare the request that `send` makes"),
     ("local_provider.py", "self.notes.append(note)", "self.notes += [note, note]", "addNote", "added",
      "wrote 2 things"),
 ]  # fmt: skip
@@ -205,7 +173,7 @@ def test_a_find_of_something_else_is_found(changed: Change) -> None:
     suite = changed("local_provider.py", "if note.reference == wanted]", "if note.reference]")
     with pytest.raises(pytest.fail.Exception, match="Compare the Call ID"):
         suite.test_the_same_call_of_another_session_is_not_ours("addNote")
-    with pytest.raises(pytest.fail.Exception, match="must find it"):
+    with pytest.raises(pytest.fail.Exception, match=r"must find it.*Send the Call ID"):
         changed(
             "connection.py", '"reference": dispatch.call.call_id}', '"reference": "another"}'
         ).test_what_was_carried_out_is_found("addNote")
@@ -224,7 +192,7 @@ def test_a_live_check_that_accepts_anything_or_raises_is_found(changed: Change) 
     with pytest.raises(pytest.fail.Exception, match="accepts a wrong credential"):
         suite.test_the_live_check_refuses_wrong_credentials()
     suite = changed("definition.py", "except (ConnectorError, ValueError) as error:", "except ValueError as error:")
-    with pytest.raises(NotConnected):
+    with pytest.raises(pytest.fail.Exception, match="check_live raised NotConnected"):
         suite.test_the_live_check_never_raises()
 
 
@@ -252,3 +220,35 @@ def test_an_operation_without_an_example_or_a_binding_is_found(changed: Change) 
     )
     with pytest.raises(pytest.fail.Exception, match="must return every operation"):
         suite.test_every_operation_is_bound_and_has_an_example()
+
+
+@pytest.mark.parametrize("pattern", ["", r'pattern=r"^[A-Za-z0-9.-]{1,40}$", ', r'pattern=r"^[^/.?#]+$", '])
+def test_an_argument_that_leads_to_another_place_is_found(changed: Change, pattern: str) -> None:
+    suite = changed("operations.py", r'pattern=r"^[A-Za-z0-9-]{1,40}$", ', pattern)
+    with pytest.raises(pytest.fail.Exception, match=r"note_id='.* needs a pattern without"):
+        suite.test_no_argument_leads_to_another_place("getNote")
+
+
+def test_a_text_that_is_escaped_or_in_a_query_may_hold_anything(changed: Change) -> None:
+    query = 'path = "/notes"\n    answer = await provider.get(dispatch.credential("api_key"), dispatch.leave, path, '
+    suite = changed(
+        "connection.py",
+        f'path = f"/notes/{{dispatch.input.note_id}}"\n    {GET}',
+        query + '{"reference": dispatch.input.note_id})',
+        ("operations.py", r'pattern=r"^[A-Za-z0-9-]{1,40}$", ', ""),
+    )
+    suite.test_no_argument_leads_to_another_place("getNote")
+    suite.test_no_argument_leads_to_another_place("addNote")
+
+
+def test_a_forgotten_endpoint_is_named_and_no_real_host_is_asked(changed: Change) -> None:
+    suite = changed("test_conformance.py", 'configuration={"endpoint": server.url}, ', "")
+    forgotten = r"reached for api\.example\.com.*does not give `endpoint`"
+    with pytest.raises(pytest.fail.Exception, match=forgotten):
+        suite.test_every_branch_is_reached("getNote", "found")
+    with pytest.raises(pytest.fail.Exception, match=forgotten):
+        suite.test_the_live_check_accepts_what_is_well()
+    literal = ("provider.py", "https://api.example.com", "https://192.0.2.1")
+    suite = changed("test_conformance.py", 'configuration={"endpoint": server.url}, ', "", literal)
+    with pytest.raises(pytest.fail.Exception, match=r"reached for 192\.0\.2\.1"):
+        suite.test_every_branch_is_reached("addNote", "added")

@@ -27,6 +27,7 @@ def run(folder: Path, *arguments: str) -> str:
         timeout=100,
     )
     assert ended.returncode == 0, f"{arguments}:\n{ended.stdout}\n{ended.stderr}"
+    assert "Warning" not in ended.stderr, ended.stderr
     return ended.stdout
 
 
@@ -40,7 +41,9 @@ def test_a_new_connector_passes_lint_types_and_its_own_tests(tmp_path: Path) -> 
     assert "0 errors, 0 warnings" in types
     tests = run(folder, "pytest", "-q", "-p", "no:cacheprovider")
     assert " passed" in tests
-    assert not {"failed", "error", "skipped"} & set(tests.splitlines()[-1].split())
+    assert not {"failed", "error", "skipped", "warning", "warnings"} & set(tests.splitlines()[-1].split())
+    without_plugin = run(folder, "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "tests/test_notes.py")
+    assert "2 passed in" in without_plugin
 
 
 @pytest.mark.parametrize("name", ["ab", "x1-y2", LONGEST])

@@ -158,6 +158,8 @@ def test_the_page_tells_of_every_setting() -> None:
         "timeout",
         "reads_answer",
         "proves_not_sent",
+        "crowd",
+        "crowd_size",
         "settling_time",
         "ANY_TIME",
         "retry_after",

@@ -60,6 +60,7 @@ class ReceivedRequest:
         path: without the query.
         headers: names in lower case, without those that hold a credential.
         received_at: when it came, on this process's monotonic clock, in seconds.
+        target: path and query as they were sent, percent signs and all.
     """
 
     method: str
@@ -69,6 +70,7 @@ class ReceivedRequest:
     path: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     received_at: float = 0.0
+    target: str = ""
 
     @property
     def is_authorised(self) -> bool:
@@ -185,7 +187,9 @@ class LocalServer(ABC):
         read: Mapping[str, Any] = {}
         if not isinstance(fault, DropBeforeRead):
             read = await _read_body(request)
-        received = ReceivedRequest(method, kind, read, request.method, request.path, headers, received_at)
+        received = ReceivedRequest(
+            method, kind, read, request.method, request.path, headers, received_at, request.raw_path
+        )
         self.requests.append(received)
         self._changed.set()
         if isinstance(fault, DropBeforeRead):

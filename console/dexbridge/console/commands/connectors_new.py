@@ -26,4 +26,4 @@ def new(
         raise typer.Exit(2) from None
     for path in written:
         typer.echo(f"wrote {path}")
-    typer.echo(f"Next: cd {folder} && pip install --editable . --group dev && pytest")
+    typer.echo(f"Next: cd {folder} && pip install --editable . --group dev && pytest (--group needs pip 25.1 or newer)")

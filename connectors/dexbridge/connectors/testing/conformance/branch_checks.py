@@ -8,6 +8,7 @@ from dexbridge.connectors.attempt import Attempt, BranchTaken, Uncertain
 from dexbridge.connectors.operation import DEFECT, UNCERTAIN, BranchOutcome, OperationKind
 from dexbridge.connectors.rendering import MODEL_TEXT_LIMIT, render_for_model
 from dexbridge.connectors.testing.conformance.stage import Scenes, Server, Stage, complain, require
+from dexbridge.connectors.testing.conformance.words import shown
 from dexbridge.connectors.testing.faults import DropAfterPost, Fault
 from dexbridge.connectors.testing.local_server import ANY_REQUEST
 
@@ -19,7 +20,11 @@ class BranchChecks(Scenes[Server]):
         operation = self.operation(operation_id)
         written, attempt = self.play(lambda stage: self._reach(stage, operation_id, branch_id))
         taken = _branch_of(attempt)
-        require(taken == branch_id, f"{operation_id} was to take the branch {branch_id!r}, but: {attempt}")
+        require(
+            taken == branch_id,
+            f"{operation_id} was to take the branch {branch_id!r}, but ended as {shown(attempt)}: "
+            f"{self._mend(operation_id, branch_id)}",
+        )
         text = render_for_model(operation, attempt)
         require(0 < len(text) <= MODEL_TEXT_LIMIT, "The model must be given a text, within its limit.")
         outcome = operation.outcome_of(branch_id)
@@ -34,10 +39,22 @@ class BranchChecks(Scenes[Server]):
             wanted = 1 if is_mutation else 0
             require(written == wanted, f"{operation_id} succeeded, but wrote {written} things, not {wanted}.")
 
+    def _mend(self, operation_id: str, branch_id: str) -> str:
+        if branch_id == self.operation(operation_id).happy_branch:
+            return (
+                "compare the request that `send` makes with what `carry_out` of the local server takes and answers, "
+                "and the Example's arguments with what the server holds."
+            )
+        if branch_id == DEFECT:
+            return "a call without its first credential, or with an unknown argument, must not reach the provider."
+        if branch_id == UNCERTAIN:
+            return "the connection was closed before the answer; let HttpPool's errors through."
+        return "correct what the Example's `branches` says leads there, or what `send` makes of that answer."
+
     @staticmethod
     def _check_success(attempt: Attempt, *, is_mutation: bool, is_happy: bool) -> None:
         if not isinstance(attempt, BranchTaken) or attempt.output is None:
-            complain(f"A success carries an output: {attempt}")
+            complain(f"A success carries an output: dispatch.took(branch, output, receipt), not {shown(attempt)}.")
         json.dumps(attempt.output.model_dump(mode="json"))
         if is_mutation and is_happy:
             require(

@@ -23,6 +23,7 @@ from dexbridge.connectors.testing.conformance.stage import (
     require,
 )
 from dexbridge.connectors.testing.conformance.troubles import Trouble
+from dexbridge.connectors.testing.conformance.words import short
 from dexbridge.connectors.testing.faults import Answer
 from dexbridge.connectors.testing.local_server import ANY_REQUEST
 
@@ -46,7 +47,7 @@ class RequestChecks(Scenes[Server]):
             require(
                 isinstance(attempt, allowed),
                 f"After {unclear.name!r} nobody knows whether {operation_id} was carried out, so it must be "
-                f"uncertain (dispatch.uncertain), not {_short(attempt)}.{hint}",
+                f"uncertain (dispatch.uncertain), not {short(attempt)}.{hint}",
             )
         elif not unclear.may_be_read:
             self._check_not_read(operation_id, unclear, attempt)
@@ -132,7 +133,7 @@ class RequestChecks(Scenes[Server]):
         require(
             isinstance(attempt, Retry),
             f"The provider could not be reached, so nothing was sent; {operation_id} must end as a retry, not "
-            f"{_short(attempt)}. Let HttpPool's errors through.",
+            f"{short(attempt)}. Let HttpPool's errors through.",
         )
 
     def test_after_its_deadline_a_call_is_not_sent(self, operation_id: str) -> None:
@@ -167,14 +168,19 @@ class RequestChecks(Scenes[Server]):
                 and attempt.branch == DEFECT
                 and attempt.failure is not None
                 and name in attempt.failure.message,
-                f"Without its {name} {operation_id} must end as `defect` and name it, not as {_short(attempt)}.",
+                f"Without its {name} {operation_id} must end as `defect` and name it, not as {short(attempt)}.",
             )
 
     def test_many_calls_at_once_are_kept_apart(self, operation_id: str) -> None:
         async def scene(stage: Stage[Server]) -> None:
             flows = [f"flow-{number}" for number in range(10)]
-            arguments = self.example(operation_id).arguments
-            attempts = await asyncio.gather(*(stage.dispatch(operation_id, arguments, flow=flow) for flow in flows))
+            example = self.example(operation_id)
+            attempts = await asyncio.gather(
+                *(
+                    stage.dispatch(operation_id, example.crowd_arguments(number), flow=flow)
+                    for number, flow in enumerate(flows)
+                )
+            )
             for flow, attempt in zip(flows, attempts, strict=True):
                 if isinstance(attempt, BranchTaken) and attempt.receipt is not None:
                     right = attempt.receipt.call_id == stage.call(operation_id, flow=flow).call_id
@@ -182,9 +188,3 @@ class RequestChecks(Scenes[Server]):
             require(len(stage.server.requests) == len(flows), "Ten calls are ten requests.")
 
         self.play(scene)
-
-
-def _short(attempt: Attempt) -> str:
-    if isinstance(attempt, BranchTaken):
-        return f"the branch {attempt.branch!r}"
-    return "uncertain" if isinstance(attempt, Uncertain) else "a retry"

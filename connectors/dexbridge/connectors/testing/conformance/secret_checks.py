@@ -19,6 +19,7 @@ from dexbridge.connectors.reconciliation import FoundSent
 from dexbridge.connectors.rendering import render_for_model
 from dexbridge.connectors.testing.conformance.secret_search import kept_in, shown_in
 from dexbridge.connectors.testing.conformance.stage import Scenes, Server, Stage, complain, require
+from dexbridge.connectors.testing.conformance.words import short
 from dexbridge.connectors.testing.faults import Answered, AnswerLate, SpoiltAnswer
 from dexbridge.connectors.testing.local_server import ANY_REQUEST
 
@@ -120,7 +121,8 @@ class SecretChecks(Scenes[Server]):
         if self.operation(operation_id).credentials:
             require(
                 kind not in {"wrong", "none"},
-                f"After a rotation {operation_id} still sent the old credential ({attempt}): read it at each call.",
+                f"After a rotation {operation_id} still sent the old credential ({short(attempt)}): read it at each "
+                "call.",
             )
 
     def test_a_cancelled_call_raises_no_credential(self, operation_id: str) -> None:

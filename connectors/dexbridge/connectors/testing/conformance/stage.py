@@ -18,6 +18,7 @@ from dexbridge.connectors.definition import ConnectorDefinition
 from dexbridge.connectors.errors import ConnectorError
 from dexbridge.connectors.operation import Operation
 from dexbridge.connectors.testing.conformance.example import Example
+from dexbridge.connectors.testing.conformance.loopback import LoopbackLoop
 from dexbridge.connectors.testing.local_server import LocalServer
 from dexbridge.connectors.testing.memory_project import MemoryConnection
 
@@ -107,7 +108,24 @@ class Scenes(ABC, Generic[Server]):
                 finally:
                     await held.aclose()
 
-        return asyncio.run(whole())
+        with asyncio.Runner(loop_factory=LoopbackLoop) as runner:
+            loop = runner.get_loop()
+            assert isinstance(loop, LoopbackLoop)
+            try:
+                return runner.run(whole())
+            finally:
+                if loop.refused:
+                    complain(self._reached_out(loop.refused[0]))
+
+    def _reached_out(self, host: str) -> str:
+        """What is said of a connection that leads to another machine."""
+        fields = self.definition.configuration.model_fields
+        names = [field.alias or name for name, field in fields.items() if host in str(field.default)]
+        forgotten = " and ".join(f"`{name}`" for name in names) or "every setting that holds an address"
+        return (
+            f"The connection reached for {host}, but tests must not leave this machine. `new_connection` does not "
+            f"give {forgotten}: set it in its configuration to server.url."
+        )
 
     def _bound(self, held: MemoryConnection, http_timeout: timedelta) -> Mapping[str, BoundOperation]:
         try:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from dexbridge.connectors.testing.conformance.address_checks import AddressChecks
 from dexbridge.connectors.testing.conformance.branch_checks import BranchChecks
 from dexbridge.connectors.testing.conformance.connection_checks import ConnectionChecks
+from dexbridge.connectors.testing.conformance.crowd_checks import CrowdChecks
 from dexbridge.connectors.testing.conformance.identity_checks import IdentityChecks, SchemaChecks
 from dexbridge.connectors.testing.conformance.reconcile_checks import ReconcileChecks
 from dexbridge.connectors.testing.conformance.request_checks import RequestChecks
@@ -17,8 +19,10 @@ from dexbridge.connectors.testing.conformance.troubles import REFUSALS, UNCLEAR
 # pytest runs the checks of the last base first: what everything else rests on.
 class ConnectorConformance(
     ConnectionChecks[Server],
+    CrowdChecks[Server],
     ReconcileChecks[Server],
     SecretChecks[Server],
+    AddressChecks[Server],
     RequestChecks[Server],
     BranchChecks[Server],
     SchemaChecks[Server],

@@ -59,6 +59,7 @@ UNCLEAR: Final = (
     Trouble("HTTP 502 with HTML", html(502)),
     Trouble("HTTP 503", Answer(503, '{"error":"unavailable"}')),
     Trouble("HTTP 504, empty", Answer(504, "", posted=True)),
+    Trouble("HTTP 408", Answer(408, '{"error":"timeout","message":"timeout"}', posted=True)),
     Trouble("truncated", TruncatedAnswer(), spoils_body=True),
     Trouble("oversized", OversizedAnswer(MAX_BODY_BYTES + 1), spoils_body=True),
     Trouble("redirect", redirect("/elsewhere")),
