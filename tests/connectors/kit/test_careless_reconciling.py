@@ -79,8 +79,7 @@ def test_who_reads_every_page_or_cannot_tell_passes(listing: Callable[..., Suite
     suite.test_what_was_not_read_is_not_called_absent("addNote")
 
 
-@pytest.mark.parametrize("order", [OLDEST, NEWEST], ids=["oldest first", "newest first"])
-@pytest.mark.parametrize("limit", [15, 50])
+@pytest.mark.parametrize(("limit", "order"), [(15, OLDEST), (50, NEWEST)], ids=["oldest first", "newest first"])
 def test_who_reads_only_the_first_page_is_found(listing: Callable[..., Suite], limit: int, order: str) -> None:
     suite = listing(pages=1, limit=limit, at_the_end="FoundNotSent", order=order)
     with pytest.raises(pytest.fail.Exception, match=r"after 1 request\(s\): read every page, or say CannotTell"):
@@ -89,7 +88,7 @@ def test_who_reads_only_the_first_page_is_found(listing: Callable[..., Suite], l
         suite.test_what_was_not_read_is_not_called_absent("addNote")
 
 
-@pytest.mark.parametrize("pages", [2, 3, 4])
+@pytest.mark.parametrize("pages", [2, 4])
 def test_too_many_pages_called_absent_are_found(listing: Callable[..., Suite], pages: int) -> None:
     suite = listing(pages=pages, limit=20, at_the_end="FoundNotSent")
     with pytest.raises(pytest.fail.Exception, match="say CannotTell when there are too many"):

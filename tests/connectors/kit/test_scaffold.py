@@ -1,4 +1,4 @@
-"""What `write_scaffold` writes passes lint, types and its own tests unmodified."""
+"""What `write_scaffold` writes passes lint and its own tests unmodified; test_write_a_connector.py checks its types."""
 
 from __future__ import annotations
 
@@ -31,19 +31,15 @@ def run(folder: Path, *arguments: str) -> str:
     return ended.stdout
 
 
-def test_a_new_connector_passes_lint_types_and_its_own_tests(tmp_path: Path) -> None:
+def test_a_new_connector_passes_lint_and_its_own_tests(tmp_path: Path) -> None:
     folder = tmp_path / "dexbridge-acme-notes"
     written = write_scaffold("acme-notes", folder)
     assert all(path.is_relative_to(folder) for path in written)
     run(folder, "ruff", "format", "--check", "--no-cache")
     run(folder, "ruff", "check", "--no-cache")
-    types = run(folder, "pyright", "--pythonpath", sys.executable)
-    assert "0 errors, 0 warnings" in types
     tests = run(folder, "pytest", "-q", "-p", "no:cacheprovider")
     assert " passed" in tests
     assert not {"failed", "error", "skipped", "warning", "warnings"} & set(tests.splitlines()[-1].split())
-    without_plugin = run(folder, "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "tests/test_notes.py")
-    assert "2 passed in" in without_plugin
 
 
 @pytest.mark.parametrize("name", ["ab", "x1-y2", LONGEST])
