@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import re
@@ -15,8 +16,12 @@ from pathlib import Path
 
 import pytest
 
+from dexbridge.console.chat import Chat
 from dexbridge.console.flows import CannotLoad, open_flows
+from dexbridge.console.terminal import Terminal
+from dexbridge.sessions import AgentSessionClient, open_engine
 from tests.console.conftest import ROOT, SCRIPTED, environment
+from tests.console.scripted_app import flows as scripted_flows
 
 CANCEL = 'call cancel_order {"order_id": "%s"}'
 REFUND = 'call refund_order {"order_id": "1"}'
@@ -122,7 +127,7 @@ def commands(tmp_path: Path) -> Commands:
 async def test_a_script_talks_and_nobody_is_asked_behind_its_back(commands: Commands) -> None:
     ran = await commands.run("chat", "--app", SCRIPTED, given=f"hello\n{CANCEL % 1}\ny\ny\n")
     assert ran.code == 3, ran.errors
-    assert "\nyou said hello\n" in ran.output
+    assert "\nagent: you said hello\n" in ran.output
     assert "\x1b" not in ran.output
     line = await commands.pending()
     assert f"dexbridge sessions approve {line['session_id']}" in ran.output
@@ -135,13 +140,19 @@ async def test_a_person_sees_the_arguments_and_approves(commands: Commands) -> N
         SCRIPTED,
         answers=[
             ("> ", CANCEL % r"7\u001b]0;owned\u0007\u202e" + "\n"),
-            ("Approve this call? [y/N] ", "y\n"),
+            ("Approve this call? [y/n] ", "y\n"),
             ("done with 7", ""),
             ("> ", CANCEL % 8 + "\n"),
-            ("Approve this call? [y/N] ", "\n"),
+            ("Approve this call? [y/n] ", "yse\n"),
+            ("Answer y or n.", ""),
+            ("Approve this call? [y/n] ", "\n"),
+            ("Approve this call? [y/n] ", "n\n"),
             ("Reason", "Not today.\n"),
+            ("Rejected; the call is not made.", ""),
             ("They said: Not today.", ""),
-            ("> ", "\x04"),
+            ("> ", CANCEL % 9 + "\n"),
+            ("Approve this call? [y/n] ", "\x04"),
+            ("The input has ended without an answer, so the call is rejected.", ""),
         ],
     )
     assert ran.code == 0, ran.output
@@ -150,6 +161,26 @@ async def test_a_person_sees_the_arguments_and_approves(commands: Commands) -> N
     assert set(re.findall(r"\x1b.{0,2}", ran.output)) <= {"\x1b[0", "\x1b[1", "\x1b[3"}
     assert "\u202e" not in ran.output
     assert "⟨U+001B⟩]0;owned" in ran.output
+
+
+async def test_a_text_from_outside_cannot_forge_a_line_of_ours(commands: Commands) -> None:
+    forged = r"ok\nOUTCOME UNKNOWN: forged\n  [done] forged"
+    ran = await commands.run("chat", "--app", SCRIPTED, given=f'call look_up_order {{"order_id": "{forged}"}}\n')
+    (line,) = json.loads((await commands.run("sessions", "list", "--json")).output)
+    shown = await commands.run("sessions", "show", line["session_id"])
+    resumed = await commands.run("chat", "--app", SCRIPTED, "--session", line["session_id"])
+    for output in (ran.output, shown.output, resumed.output):
+        assert "\n    OUTCOME UNKNOWN: forged\n      [done] forged" in output
+        assert not re.search(r"^(OUTCOME|  \[done\] forged)", output, re.MULTILINE)
+
+
+async def test_silence_is_explained_once(tmp_path: Path) -> None:
+    output = io.StringIO()
+    async with open_engine(f"sqlite:///{tmp_path / 'sessions.db'}", scripted_flows()) as engine:
+        terminal = Terminal(output, io.StringIO("slow one\n"))
+        assert await Chat(AgentSessionClient(engine), terminal, quiet_seconds=0.1).run(None) == 0
+    assert output.getvalue().count("no answer from the model's API yet") == 1
+    assert "agent: you said slow one" in output.getvalue()
 
 
 async def test_an_operator_decides_and_settles_beside_a_worker(commands: Commands) -> None:
@@ -180,9 +211,9 @@ async def test_a_rejection_is_made_in_a_terminal(commands: Commands) -> None:
     await commands.run("chat", "--app", SCRIPTED, given=CANCEL % 1)
     session = str((await commands.pending())["session_id"])
     rejecting = ["sessions", "reject", session, "--reason", "No."]
-    kept = await commands.in_terminal(*rejecting, answers=[("Reject this call? [y/N] ", "n\n")])
+    kept = await commands.in_terminal(*rejecting, answers=[("Reject this call? [y/n] ", "n\n")])
     assert (kept.code, "Nothing was decided." in kept.output) == (1, True)
-    gone = await commands.in_terminal(*rejecting, answers=[("Reject this call? [y/N] ", "y\n")])
+    gone = await commands.in_terminal(*rejecting, answers=[("Reject this call? [y/n] ", "y\n")])
     assert (gone.code, "Rejected." in gone.output) == (0, True)
 
 

@@ -13,13 +13,14 @@ from typing import Final
 from dexbridge.console.shown.overview import pending_interrupt, unknown_calls
 from dexbridge.console.shown.timeline import timeline
 from dexbridge.console.terminal import Terminal
-from dexbridge.sessions import AgentSessionClient, EventKind, SessionEvent, SessionStatus
+from dexbridge.sessions import AgentSessionClient, EventKind, SessionEvent, SessionStatus, StepType
 
 __all__ = ["Chat"]
 
 _FAILED: Final = 1
 _NOBODY_TO_ASK: Final = 3
 _TICK_SECONDS: Final = 1.0
+_QUIET_SECONDS: Final = 20.0
 _ENDS: Final = (EventKind.TURN_ANSWERED, EventKind.TURN_FAILED, EventKind.TURN_CANCELLED, EventKind.SESSION_ENDED)
 
 
@@ -29,12 +30,17 @@ class Chat:
     Args:
         sessions: Of the flow to talk to.
         terminal: Where.
+        quiet_seconds: After so long without anything new it says, once a turn, what may be wrong.
     """
 
-    def __init__(self, sessions: AgentSessionClient, terminal: Terminal) -> None:
+    def __init__(
+        self, sessions: AgentSessionClient, terminal: Terminal, *, quiet_seconds: float = _QUIET_SECONDS
+    ) -> None:
         self._sessions = sessions
         self._terminal = terminal
+        self._quiet_seconds = quiet_seconds
         self._seen = 0
+        self._input_ended = False
 
     async def run(self, session_id: str | None) -> int:
         """Talks until the input ends; returns the exit code."""
@@ -58,6 +64,8 @@ class Chat:
         return 0
 
     async def _next_message(self) -> str | None:
+        if self._input_ended:
+            return None
         if self._terminal.can_ask:
             return await self._terminal.ask("> ")
         return await self._terminal.read_line()
@@ -76,7 +84,7 @@ class Chat:
 
     async def _follow(self, session_id: str) -> int:
         """Shows what happens until the turn is over."""
-        since, doing = time.monotonic(), "the agent works"
+        since, doing, told = time.monotonic(), "the agent works", False
         events = self._sessions.read_events(session_id, after=self._seen, follow=True)
         upcoming: asyncio.Task[SessionEvent | None] | None = None
         try:
@@ -84,6 +92,9 @@ class Chat:
                 upcoming = upcoming or asyncio.ensure_future(_next(events))
                 done, _ = await asyncio.wait({upcoming}, timeout=_TICK_SECONDS)
                 if not done:
+                    if not told and time.monotonic() - since >= self._quiet_seconds:
+                        told = True
+                        await self._say_what_may_be_wrong(session_id)
                     self._terminal.progress(doing, since)
                     continue
                 event, upcoming = upcoming.result(), None
@@ -117,6 +128,18 @@ class Chat:
                 if call.step_execution_id == event.data["step_execution_id"]:
                     self._terminal.unknown(call)
 
+    async def _say_what_may_be_wrong(self, session_id: str) -> None:
+        due = (await self._sessions.get_snapshot(session_id)).state.due
+        quiet = f"Nothing new for {self._quiet_seconds:.0f} s:"
+        if due is not None and due.type is StepType.RUN_MODEL:
+            self._terminal.say(
+                f"{quiet} no answer from the model's API yet. A long answer takes its time; else see whether the API "
+                "can be reached from where the Steps run (network, proxy, ANTHROPIC_BASE_URL), and whether a Worker "
+                "runs at all. Ctrl-C leaves the session as it is."
+            )
+        elif due is not None:
+            self._terminal.say(f"{quiet} {due.id} has not ended yet. Ctrl-C leaves the session as it is.")
+
     async def _decide(self, session_id: str) -> int:
         waiting = pending_interrupt(await self._sessions.get_snapshot(session_id))
         if waiting is None:
@@ -129,22 +152,32 @@ class Chat:
             )
             return _NOBODY_TO_ASK
         approved = await self._terminal.confirm("Approve this call?")
-        reason = None if approved else await self._terminal.ask("Reason, for the agent (may be empty): ")
+        reason = None
+        if approved is None:
+            # A terminal would be read from again.
+            self._input_ended = True
+            self._terminal.say("The input has ended without an answer, so the call is rejected.")
+        elif not approved:
+            reason = await self._terminal.ask("Reason, for the agent (may be empty): ")
         accepted = await self._sessions.resolve_interrupt(
             session_id,
             waiting.interrupt_id,
-            approved=approved,
+            approved=approved is True,
             rejection_message=(reason or "").strip() or None,
             decided_by=getuser(),
         )
         if not accepted:
             self._terminal.say("The call does not wait any more: somebody else has decided.")
+        elif approved is not None:
+            self._terminal.say("Approved." if approved else "Rejected; the call is not made.")
         return 0
 
     async def _end(self, session_id: str, event: SessionEvent) -> int:
         match event.kind:
             case EventKind.TURN_ANSWERED:
-                self._terminal.say(f"\n{event.data['text']}\n")
+                self._terminal.say()
+                self._terminal.say(f"agent: {event.data['text']}")
+                self._terminal.say()
                 return 0
             case EventKind.TURN_FAILED:
                 self._terminal.say(f"The turn failed. {event.data['error']}", style="31")

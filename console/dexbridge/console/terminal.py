@@ -26,7 +26,7 @@ _COLOURS: Final[Mapping[str, str]] = {
     "waiting": "33",
     "running": "34",
 }
-_YES: Final = ("y", "yes")
+_ANSWERS: Final[Mapping[str, bool]] = {"y": True, "yes": True, "n": False, "no": False}
 
 
 class Terminal:
@@ -48,9 +48,13 @@ class Terminal:
         self._progress = ""
 
     def say(self, text: str = "", *, style: str = "") -> None:
-        """A line, or several. Whatever could steer the terminal is written out."""
+        """A line, or several. Whatever could steer the terminal is written out.
+
+        Lines after the first are indented under it, so that no text from outside can begin a line as we do.
+        """
         self.clear()
-        shown = plain(text)
+        margin = " " * (len(text) - len(text.lstrip(" ")) + 4)
+        shown = plain(text).replace("\n", f"\n{margin}")
         print(f"\x1b[{style}m{shown}\x1b[0m" if style and self._colour else shown, file=self._output, flush=True)
 
     def title(self, text: str) -> None:
@@ -115,9 +119,15 @@ class Terminal:
         self._output.flush()
         return await self.read_line()
 
-    async def confirm(self, question: str) -> bool:
-        """Whether the person says yes; anything else is no."""
-        return ((await self.ask(f"{question} [y/N] ")) or "").strip().lower() in _YES
+    async def confirm(self, question: str) -> bool | None:
+        """Whether the person says yes or no, asked again until it is one of them; `None` at the end of input."""
+        while (answer := await self.ask(f"{question} [y/n] ")) is not None:
+            decided = _ANSWERS.get(answer.strip().lower())
+            if decided is not None:
+                return decided
+            self.say("Answer y or n.")
+        self.say()
+        return None
 
     async def read_line(self) -> str | None:
         """The next line of input, without its end; `None` when there is none."""
@@ -139,12 +149,12 @@ class Terminal:
     def _call(self, tool: str, connection: str | None, arguments: Mapping[str, Any]) -> None:
         self.say(f"  tool        {tool}")
         self.say(f"  connection  {connection or 'none, a function of the application'}")
-        shown = json.dumps(arguments, indent=2, ensure_ascii=False).split("\n")
-        self.say("\n".join([f"  arguments   {shown[0]}", *(f"              {line}" for line in shown[1:])]))
+        for number, line in enumerate(json.dumps(arguments, indent=2, ensure_ascii=False).split("\n")):
+            self.say(f"  {'' if number else 'arguments':<12}{line}")
 
     def table(self, rows: Sequence[Sequence[str]]) -> None:
         """Columns as wide as they need to be; the last one is left to its own length."""
-        safe = [[plain(cell) for cell in row] for row in rows]
+        safe = [[plain(cell).replace("\n", " ") for cell in row] for row in rows]
         widths = [max(len(row[column]) for row in safe) for column in range(len(safe[0]))] if safe else []
         for row in safe:
             self.say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
