@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import re
 from http.cookies import SimpleCookie
 
 import aiohttp
 import pytest
+from yarl import URL
 
-from tests.console.conftest import OPERATOR_KEY, Server, start
+from tests.console.conftest import OPERATOR_KEY, Server, scripted_server, start
 
 
 async def log_in(http: aiohttp.ClientSession, name: str = "Ada", key: str = OPERATOR_KEY, **headers: str) -> str | None:
@@ -126,7 +128,10 @@ async def test_forms_are_read_strictly(http: aiohttp.ClientSession) -> None:
     token = await form_token(http, cookie)
     assert await act(http, "no-such-deed", cookie, {"form_token": token}) == 404
     assert await act(http, "send", cookie, {"form_token": token}) == 400
-    assert await act(http, "send", cookie, {"form_token": token, "session_id": "no-such", "text": "x"}) == 404
+    for text in ("x", " "):
+        for deed in ("send", "steer"):
+            form = {"form_token": token, "session_id": "no-such", "text": text}
+            assert await act(http, deed, cookie, form) == 404
     assert await act(http, "settle", cookie, {"form_token": token, "session_id": "x", "sent": "maybe"}) == 400
     for body, kind, status in (
         (f"form_token={token}&session_id=a&session_id=b", "application/x-www-form-urlencoded", 400),
@@ -164,17 +169,30 @@ async def test_no_page_holds_a_key_or_a_session_token(http: aiohttp.ClientSessio
         assert server.url not in text
 
 
-async def test_guessing_the_key_is_slowed_down(tmp_path_factory: pytest.TempPathFactory) -> None:
-    from tests.console.conftest import scripted_server
-
+async def test_guessing_the_key_is_slowed_down_and_nobody_is_locked_out(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
     served = scripted_server(tmp_path_factory.mktemp("guessing"))
     served.start()
     try:
-        async with aiohttp.ClientSession(served.url) as http:
-            answers: list[int] = []
-            for number in range(11):
+        async with aiohttp.ClientSession(served.url, connector=aiohttp.TCPConnector(limit=0)) as http:
+
+            async def guess(number: int) -> tuple[int, str | None]:
                 async with http.post("/login", data={"key": f"guess {number}"}, allow_redirects=False) as answer:
-                    answers.append(answer.status)
-        assert answers == [403] * 10 + [429]
+                    return answer.status, answer.headers.get("Retry-After")
+
+            assert [await guess(number) for number in range(10)] == [(403, None)] * 10
+            at_once = await asyncio.gather(*(guess(number) for number in range(12)))
+            assert sorted(at_once, key=str) == [(403, None)] * 5 + [(429, "5")] * 7
+            assert await log_in(http) is not None
     finally:
         served.stop()
+
+
+@pytest.mark.parametrize("path", ["none.css", "none/deeper.js", "/etc/passwd", "..%2f..%2fapp.py", "%00"])
+async def test_what_is_no_file_is_said_on_a_whole_page(http: aiohttp.ClientSession, server: Server, path: str) -> None:
+    async with http.get(URL(f"{server.url}/static/{path}", encoded=True)) as answer:
+        assert answer.status == 404
+        text = await answer.text()
+    assert 'href="/static/console.css"' in text
+    assert '<a href="/">To the sessions</a>' in text

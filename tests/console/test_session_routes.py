@@ -10,8 +10,11 @@ from typing import Any
 import aiohttp
 import pytest
 from itsdangerous import URLSafeTimedSerializer
+from starlette.requests import Request
 
-from tests.console.conftest import ROUTES, SESSION_KEY, TOKEN, Talk, start
+from dexbridge.console.web.reading import read_body
+from dexbridge.console.web.refusals import Refused
+from tests.console.conftest import ROUTES, SESSION_KEY, TOKEN, Server, Talk, start
 
 CANCEL = 'call cancel_order {"order_id": "1002"}'
 
@@ -169,6 +172,40 @@ async def test_a_body_of_unknown_length_is_bounded_too(http: aiohttp.ClientSessi
 
     async with http.post(f"{ROUTES}/sessions", data=pieces(), headers={"Content-Type": "application/json"}) as answer:
         assert answer.status == 413
+
+
+async def test_a_client_that_leaves_amid_its_body_makes_no_noise(http: aiohttp.ClientSession, server: Server) -> None:
+    host, port = server.url.removeprefix("http://").split(":")
+    for path, kind in ((f"{ROUTES}/sessions", "application/json"), ("/login", "application/x-www-form-urlencoded")):
+        before = server.log
+        _, writer = await asyncio.open_connection(host, int(port))
+        head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: {kind}\r\nContent-Length: 100\r\n\r\n"
+        writer.write(head.encode() + b'{"message"')
+        await writer.drain()
+        # The server has it in hand once it answers somebody who came later.
+        await start(http)
+        writer.close()
+        await writer.wait_closed()
+        await start(http)
+        assert server.log == before
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
+    async def nothing() -> Any:
+        await asyncio.Event().wait()
+
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": []}
+    with pytest.raises(Refused) as refused:
+        await read_body(Request(scope, nothing), seconds=0.01)
+    assert (refused.value.status, refused.value.headers) == (408, {"Connection": "close"})
+
+
+@pytest.mark.parametrize("text", [" ", "a\x00b", "\ud800", "x" * 5_001])
+async def test_a_text_that_cannot_be_taken_is_named(http: aiohttp.ClientSession, text: str) -> None:
+    talk = await start(http)
+    for path in ("/messages", "/turns/steer"):
+        status, body = await talk.post(path, text=text)
+        assert (status, [fault["at"] for fault in body["faults"]]) == (400, ["text"])
 
 
 def tampered(token: str) -> str:

@@ -41,13 +41,14 @@ _REFUSALS: Final[Mapping[int, str]] = {
     401: "The session token is missing, forged or expired.",
     403: "The session token is another session's.",
     404: "The session is missing or no longer retained.",
+    408: "The body had not come within 10 s.",
     413: "The body is longer than 2 MiB.",
     415: "The body is not declared as application/json.",
     421: "The server does not answer to that host name.",
     503: "The database did not answer, or too many event streams are open.",
 }
 _OF_EVERY_ROUTE: Final = (400, 421, 503)
-_OF_BODIES: Final = (413, 415)
+_OF_BODIES: Final = (408, 413, 415)
 _OF_A_SESSION: Final = (401, 403, 404)
 _SESSION_ID: Final[Mapping[str, Any]] = {
     "name": "session_id",

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from dexbridge.console.web.refusals import Refused
 
 __all__ = ["LARGEST_BODY", "read_body", "read_json", "read_query"]
 
+logger = logging.getLogger(__name__)
+
 LARGEST_BODY: Final = 2 * 1024 * 1024
 """Bytes of a request's body; the longest message of the default limits, written in escapes, fits."""
+
+_BODY_SECONDS: Final = 10.0
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
-async def read_body(request: Request, limit: int = LARGEST_BODY) -> bytes:
+async def read_body(request: Request, limit: int = LARGEST_BODY, *, seconds: float = _BODY_SECONDS) -> bytes:
     """The whole body.
 
     Raises:
-        Refused: 413, as soon as it is known to be longer than `limit` bytes.
+        Refused: 413, as soon as it is known to be longer than `limit` bytes; 408 when it has not come in `seconds`;
+            400, which nobody reads, when the client went away before its end.
     """
     too_large = Refused(413, [("body", f"The body is longer than {limit:,} bytes: shorten it.")])
     length = request.headers.get("content-length", "")
@@ -31,10 +38,19 @@ async def read_body(request: Request, limit: int = LARGEST_BODY) -> bytes:
     if length.isdecimal() and (len(length) > 15 or int(length) > limit):
         raise too_large
     body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > limit:
-            raise too_large
+    try:
+        async with asyncio.timeout(seconds):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > limit:
+                    raise too_large
+    except TimeoutError:
+        late = f"The body had not come within {seconds:g} s: send the request again."
+        # Closed, since what is still to come of the body would be read as the next request's beginning.
+        raise Refused(408, [("body", late)], {"Connection": "close"}) from None
+    except ClientDisconnect:
+        logger.info("%s %s: the client went away before the end of its body.", request.method, request.url.path)
+        raise Refused(400, [("body", "The body has no end.")]) from None
     return bytes(body)
 
 

@@ -16,6 +16,7 @@ _WORDS: Mapping[int, str] = {
     403: "forbidden",
     404: "not_found",
     405: "method_not_allowed",
+    408: "too_slow",
     413: "too_large",
     415: "unsupported_media_type",
     421: "unknown_host",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -43,6 +43,13 @@ __all__ = ["session_routes"]
 logger = logging.getLogger(__name__)
 
 _DECIDED_BY: Final = "holder of the session token"
+# The one member of each body that the sessions, beyond its type, check: what a route's InvalidRequest is about.
+_TEXT_OF: Final[Mapping[str, str]] = {
+    "sessions": "message",
+    "messages": "text",
+    "steer": "text",
+    "resolve": "rejection_message",
+}
 
 
 def session_routes(
@@ -175,8 +182,8 @@ def _refused(_request: Request, error: Exception) -> Response:
     return refusal(error)
 
 
-def _invalid(_request: Request, error: Exception) -> Response:
-    return refusal(Refused(400, [("body", str(error))]))
+def _invalid(request: Request, error: Exception) -> Response:
+    return refusal(Refused(400, [(_TEXT_OF.get(request.url.path.rpartition("/")[2], "body"), str(error))]))
 
 
 def _unknown(_request: Request, _error: Exception) -> Response:

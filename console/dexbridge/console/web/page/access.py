@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-import time
-from collections import deque
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, cast
@@ -15,6 +13,7 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 from starlette.requests import Request
 from starlette.responses import Response
 
+from dexbridge.console.web.page.attempts import Attempts
 from dexbridge.console.web.refusals import Refused
 
 __all__ = ["COOKIE", "Access", "Operator"]
@@ -22,8 +21,6 @@ __all__ = ["COOKIE", "Access", "Operator"]
 COOKIE: Final = "dexbridge_operator"
 
 _LOGIN_LASTS: Final = timedelta(hours=12)
-_WRONG_KEYS: Final = 10
-_WRONG_KEYS_WITHIN: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +52,7 @@ class Access:
             salt="dexbridge.operator",
             signer_kwargs={"key_derivation": "hmac", "digest_method": hashlib.sha256},
         )
-        self._wrong: deque[float] = deque()
+        self._attempts = Attempts()
 
     def __repr__(self) -> str:
         return "Access()"
@@ -74,21 +71,18 @@ class Access:
             return None
         return Operator(name, hmac.new(self._key, f"form\n{session}".encode(), hashlib.sha256).hexdigest())
 
-    def log_in(self, request: Request, response: Response, key: str, name: str) -> bool:
-        """Sets the cookie when the key is right.
+    async def log_in(self, request: Request, response: Response, key: str, name: str) -> bool:
+        """Sets the cookie when the key is right; slower when wrong keys have come from that address, see `Attempts`.
 
         Raises:
-            Refused: 429 after ten wrong keys in a minute, whoever gave them.
+            Refused: 429 when too many attempts from that address wait.
         """
-        now = time.monotonic()
-        while self._wrong and now - self._wrong[0] > _WRONG_KEYS_WITHIN:
-            self._wrong.popleft()
-        if len(self._wrong) >= _WRONG_KEYS:
-            raise Refused(429, [("key", "Too many wrong keys: wait a minute.")], {"Retry-After": "60"})
+        address = request.client.host if request.client else ""
+        await self._attempts.wait_for_turn(address)
         # Digests have one length, so the comparison does not tell the key's.
         given, right = (hashlib.sha256(one).digest() for one in (key.encode("utf-8", "replace"), self._key))
         if not hmac.compare_digest(given, right):
-            self._wrong.append(now)
+            self._attempts.count_wrong(address)
             return False
         cookie = self._signer.dumps({"session": secrets.token_urlsafe(16), "name": name})
         response.set_cookie(

@@ -74,9 +74,10 @@ class Actions:
     async def _send(self, _operator: Operator, form: Form) -> str:
         session_id = form.need("session_id")
         text = form.text("text")
+        # A session that is not there is said also when there is nothing to send.
+        flow_type = (await self._reader.get_snapshot(session_id)).state.flow_type
         if text is None:
             return _session(session_id)
-        flow_type = (await self._reader.get_snapshot(session_id)).state.flow_type
         client = self._clients.get(flow_type, self._reader)
         return _session(session_id, "" if await client.send_user_message(session_id, text) else "not-taken")
 
@@ -84,6 +85,7 @@ class Actions:
         session_id = form.need("session_id")
         text = form.text("text")
         if text is None:
+            await self._reader.get_snapshot(session_id)
             return _session(session_id)
         return _session(session_id, "" if await self._reader.steer(session_id, text) else "not-steered")
 

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
 from dexbridge.console.shown.overview import Overview, SessionLine, pending_interrupt, unknown_calls
@@ -77,7 +77,7 @@ def operator_page(
             Route("/live", page.guarded(page.live), methods=["GET"]),
             Route("/do/{deed}", page.do, methods=["POST"]),
             Route("/login", page.login, methods=["GET", "POST"]),
-            Mount("/static", _Static(directory=FOLDER / "static")),
+            Route("/static/{name:path}", page.static, methods=["GET"]),
         ],
         middleware=[Middleware(Guard, allowed_hosts=allowed_hosts, headers=_HEADERS)],
         exception_handlers={
@@ -114,6 +114,14 @@ class _OperatorPage:
         self._streams = streams
         self._workspaces = workspaces
         self._title = title
+        self._static = _Static(directory=FOLDER / "static")
+
+    async def static(self, request: Request) -> Response:
+        # Not mounted: what is not found must be answered by this page, with its own addresses.
+        name: str = request.path_params["name"]
+        if not name.isprintable():
+            raise HTTPException(404)
+        return await self._static.get_response(name, request.scope)
 
     def guarded(self, page: Page) -> Callable[[Request], Awaitable[Response]]:
         """The page for those who logged in; the others get to the form first."""
@@ -196,7 +204,9 @@ class _OperatorPage:
             form = await read_form(request)
             then = form.get("then", "/")
             response = _see(request, then if _is_ours(then) else "/")
-            if self._access.log_in(request, response, form.get("key", ""), (form.text("name") or "operator")[:80]):
+            if await self._access.log_in(
+                request, response, form.get("key", ""), (form.text("name") or "operator")[:80]
+            ):
                 return response
             wrong = True
         return HTMLResponse(
@@ -223,7 +233,8 @@ class _OperatorPage:
                 logger.error("%s %s raised %s.", request.method, request.url.path, type(error).__name__)
                 status, said = 500, ["Something went wrong here; the server's log names it."]
         text = render("refused.html", base=_base(request), title=self._title, status=status, said=said)
-        return HTMLResponse(text, status_code=status, headers=dict(_HEADERS))
+        more = error.headers if isinstance(error, Refused) else None
+        return HTMLResponse(text, status_code=status, headers={**_HEADERS, **(more or {})})
 
     def _html(
         self, request: Request, operator: Operator, template: str, every: Sequence[SessionLine], **values: Any
