@@ -84,13 +84,13 @@ def test_a_blank_text_is_refused(connection: slack.Connection, blank: str) -> No
 def test_every_fault_is_named_at_once(connection: slack.Connection) -> None:
     found = faults(
         connection.post_thread_reply(),
-        {"channel_id": "#support", "thread_timestamp": 1, "text": " ", "mrkdwn": "yes", "colour": "red"},
+        {"channel_id": "#support", "thread_timestamp": 1, "text": " ", "raw_mrkdwn": "yes", "colour": "red"},
     )
     assert [fault.split(":")[0] for fault in found] == [
         "channel_id",
         "thread_timestamp",
         "text",
-        "mrkdwn",
+        "raw_mrkdwn",
         "colour",
     ]
     assert "leave it out" in found[-1]
@@ -126,7 +126,7 @@ def test_a_page_and_a_reply_have_their_rules(connection: slack.Connection) -> No
 def test_canonical_arguments_have_the_defaults_filled_in_and_stay_the_same(connection: slack.Connection) -> None:
     bound = connection.post_thread_reply()
     canonical = bound.validate(REPLY)
-    assert canonical == {**REPLY, "mrkdwn": False, "unfurl_links": False}
+    assert canonical == {**REPLY, "raw_mrkdwn": False, "unfurl_links": False}
     assert bound.validate(canonical) == canonical
 
 

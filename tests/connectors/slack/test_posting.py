@@ -115,7 +115,7 @@ async def test_s7_text_arrives_readable_and_pings_nobody(
 
 
 async def test_s7_mrkdwn_is_sent_as_it_is_when_asked(reply: Reply, server: LocalSlack) -> None:
-    await reply(text="Hello <@U012AB3CD>", mrkdwn=True)
+    await reply(text="Hello <@U012AB3CD>", raw_mrkdwn=True)
     assert [post.text for post in server.posts] == ["Hello <@U012AB3CD>"]
 
 

@@ -52,7 +52,7 @@ def _text_rules(limit: int) -> Any:
         pattern=r"\S",
         description=(
             f"The message, at most {limit} characters. It is shown as written: <, > and & stay characters, "
-            "so nobody is notified, unless mrkdwn is true."
+            "so nobody is notified, unless raw_mrkdwn is true."
         ),
     )
 
@@ -63,7 +63,7 @@ def _text_advice(limit: int) -> Advice:
 
 MessageText: TypeAlias = Annotated[str, _text_rules(DEFAULT_TEXT_LIMIT), _text_advice(DEFAULT_TEXT_LIMIT)]
 
-Mrkdwn: TypeAlias = Annotated[
+RawMrkdwn: TypeAlias = Annotated[
     bool,
     Field(
         description=(
@@ -81,7 +81,7 @@ class PostChannelMessageInput(OperationInput):
 
     channel_id: ChannelId
     text: MessageText
-    mrkdwn: Mrkdwn = False
+    raw_mrkdwn: RawMrkdwn = False
     unfurl_links: UnfurlLinks = False
 
 
@@ -91,7 +91,7 @@ class PostThreadReplyInput(OperationInput):
     channel_id: ChannelId
     thread_timestamp: ThreadTimestamp
     text: MessageText
-    mrkdwn: Mrkdwn = False
+    raw_mrkdwn: RawMrkdwn = False
     unfurl_links: UnfurlLinks = False
 
 

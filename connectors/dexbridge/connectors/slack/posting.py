@@ -39,7 +39,7 @@ async def post(api: WebApi, dispatch: Dispatch[Any]) -> Attempt:
     given: PostChannelMessageInput | PostThreadReplyInput = dispatch.input
     message: dict[str, Any] = {
         "channel": given.channel_id,
-        "text": given.text if given.mrkdwn else escape_text(given.text),
+        "text": given.text if given.raw_mrkdwn else escape_text(given.text),
         "unfurl_links": given.unfurl_links,
         "unfurl_media": given.unfurl_links,
         "metadata": {"event_type": CALL_EVENT_TYPE, "event_payload": {"call_id": dispatch.call.call_id}},
