@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 import dex
 
-from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.engines.dex.ledger import DexAttemptLedger
 from dexbridge.sessions.engines.dex.link import SessionLink
 from dexbridge.sessions.engines.dex.news import News, wait_for
@@ -24,10 +23,8 @@ from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import SessionState, SessionStatus
 from dexbridge.sessions.step import StepType
 from dexbridge.sessions.steps import STEPS, StepContext, broken_step
-from dexbridge.sessions.steps.attempt import outcome_from_json
+from dexbridge.sessions.steps.late_truth import late_truth
 from dexbridge.sessions.transition import Change, Refusal, Transition
-from dexbridge.sessions.withdrawal import settled_event
-from dexbridge.toolsource import OutcomeKind
 
 __all__ = ["StepRun"]
 
@@ -215,27 +212,9 @@ class StepRun:
 
     async def _settle_late(self, link: SessionLink, context: StepContext) -> None:
         """The run that took over had to leave the outcome unknown; what this run knows settles the record."""
-        if context.step.type not in _TOOL_STEPS:
+        settle = await late_truth(context)
+        if settle is None:
             return
-        last = await context.ledger.last(context.step.id)
-        if last is None or last.outcome is None:
-            return
-        outcome = outcome_from_json(last.outcome)
-
-        def settle(state: SessionState, record: CallRecord) -> Transition | Refusal:
-            unknown = OutcomeKind.OUTCOME_UNKNOWN
-            if record.outcome is not unknown or outcome.kind is unknown:
-                return Refusal("there is nothing to settle")
-            settled = record.model_copy(
-                update={
-                    "outcome": outcome.kind,
-                    "receipt": None if outcome.receipt is None else dict(outcome.receipt),
-                    "settled_by": "provider",
-                    "settled_at": now(),
-                }
-            )
-            return Transition(state, calls=(settled,), events=(settled_event(settled),))
-
         session_id, step = context.state.session_id, context.step.id
         with self.news.following(session_id) as changed, contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LATE_SETTLE_SECONDS):
