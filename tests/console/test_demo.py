@@ -131,6 +131,8 @@ class Runs:
     rejected: Run
     interrupted: Run
     terminated: Run
+    hung_up: Run
+    unanswered: Run
     real: Run
     real_slack: LocalSlack
 
@@ -146,18 +148,21 @@ async def runs(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Runs]:
         credentials = {"bot_token": Secret(slack.bot_token), "user_token": Secret(slack.user_token)}
         connection = NewConnection("slack", "support-slack", {"endpoint": slack.endpoint}, credentials)
         write_connection_file(str(connections), [connection])
-        approved, rejected, interrupted, terminated, real = await asyncio.gather(
+        approved, rejected, interrupted, terminated, hung_up, unanswered, real = await asyncio.gather(
             run_demo(new_folder(folder, "approved"), DEMO_APPROVE="yes"),
             run_demo(new_folder(folder, "rejected"), DEMO_APPROVE="no"),
-            run_in_terminal(new_folder(folder, "interrupted"), [("[y/N] ", signal.SIGINT)]),
-            run_in_terminal(new_folder(folder, "terminated"), [("[y/N] ", signal.SIGTERM)]),
+            run_in_terminal(new_folder(folder, "interrupted"), [("[y/n] ", signal.SIGINT)]),
+            run_in_terminal(new_folder(folder, "terminated"), [("[y/n] ", signal.SIGTERM)]),
+            run_in_terminal(new_folder(folder, "hung_up"), [("[y/n] ", signal.SIGHUP)]),
+            run_in_terminal(new_folder(folder, "unanswered"), [("[y/n] ", "\x04")]),
             run_in_terminal(
                 new_folder(folder, "real"),
                 [
                     ("Channel ID", SEEDED_CHANNEL),
                     ("Thread timestamp", SEEDED_THREAD),
                     ("What to reply", REPLY),
-                    ("[y/N] ", "y"),
+                    ("[y/n] ", "yse"),
+                    ("[y/n] ", "y"),
                 ],
                 REAL="1",
                 ANTHROPIC_API_KEY="local-key",
@@ -166,7 +171,7 @@ async def runs(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Runs]:
                 DEX_CONNECTOR_CONFIG_FILE=connections.name,
             ),
         )
-        yield Runs(approved, rejected, interrupted, terminated, real, slack)
+        yield Runs(approved, rejected, interrupted, terminated, hung_up, unanswered, real, slack)
 
 
 def test_shows_each_step_of_an_approved_reply_once(runs: Runs) -> None:
@@ -220,14 +225,38 @@ def test_writes_out_what_would_steer_the_terminal(runs: Runs) -> None:
     assert all(steering not in runs.real.output for steering in ("\x1b[31m", "\x1b]0;", "\x07", "\u202e"))
 
 
-@pytest.mark.parametrize(("name", "code"), [("interrupted", 130), ("terminated", 143)])
+def test_says_what_became_of_an_answer_that_is_none(runs: Runs) -> None:
+    assert "Answer y or n." in runs.real.output
+    assert runs.unanswered.code == 0
+    assert "The input has ended without an answer.\n  Rejected; the call is not made." in runs.unanswered.output
+    assert runs.unanswered.steps("Act 1") == REJECTED
+
+
+async def test_is_stopped_without_a_traceback_while_it_loads() -> None:
+    interrupted = (
+        "import runpy, sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'dexbridge.console.demo.turn':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "runpy.run_module('dexbridge.console.demo', run_name='__main__')\n"
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", interrupted, stderr=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.DEVNULL
+    )
+    _, errors = await process.communicate()
+    assert (process.returncode, errors.decode()) == (130, "\nStopped before anything was started.\n")
+
+
+@pytest.mark.parametrize(("name", "code"), [("interrupted", 130), ("terminated", 143), ("hung_up", 129)])
 def test_a_signal_ends_it_with_a_word_and_a_code(runs: Runs, name: str, code: int) -> None:
     run: Run = getattr(runs, name)
     assert run.code == code
     assert run.errors == "\nStopped; the Worker is ended and the folder removed.\n"
 
 
-@pytest.mark.parametrize("name", ["approved", "rejected", "interrupted", "terminated", "real"])
+@pytest.mark.parametrize("name", ["approved", "rejected", "interrupted", "terminated", "hung_up", "unanswered", "real"])
 def test_leaves_no_process_and_no_file(runs: Runs, name: str) -> None:
     run: Run = getattr(runs, name)
     assert run.left_running == ()

@@ -41,7 +41,7 @@ async def reply_for_real(worker: WorkerProcess, sessions: AgentSessionClient, sc
 
 
 async def _ask(screen: Screen, what: str, form: re.Pattern[str]) -> str:
-    answer = await screen.ask(f"  {what}: ")
+    answer = await screen.ask(f"  {what}: ") or ""
     if not form.fullmatch(answer):
         raise CannotStart(f"{what}: that was not one. Nothing was sent.")
     return answer

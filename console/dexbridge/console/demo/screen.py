@@ -62,8 +62,8 @@ class Screen:
         """An empty line."""
         self._write("")
 
-    async def ask(self, question: str) -> str:
-        """A line from the person at the terminal; empty at the end of input."""
+    async def ask(self, question: str) -> str | None:
+        """A line from the person at the terminal; `None` at the end of input."""
         self._output.write(question)
         self._output.flush()
         # Not in a thread: a thread that waits for input could not be ended with Ctrl-C.
@@ -77,7 +77,7 @@ class Screen:
         line = sys.stdin.readline()
         if not line.endswith("\n"):
             self._write("")
-        return line.strip()
+        return line.strip() if line else None
 
     def _write(self, text: str) -> None:
         print(text, file=self._output, flush=True)

@@ -16,7 +16,7 @@ from dexbridge.console.demo.settings import APPROVE_VARIABLE
 from dexbridge.sessions import AgentSessionClient, CallRecord, EventKind, SessionEvent
 
 _DECIDED_BY: Final = "the person at the demo"
-_YES: Final = ("y", "yes")
+_ANSWERS: Final[Mapping[str, bool]] = {"y": True, "yes": True, "n": False, "no": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class TurnOnScreen:
                 case EventKind.INTERRUPT_OPENED:
                     await self._decide(session_id, event.data)
                 case EventKind.OUTCOME_UNKNOWN:
-                    self._screen.say(f"OUTCOME UNKNOWN: {event.data['text']}")
+                    self._screen.fact("OUTCOME UNKNOWN", str(event.data["text"]))
                 case EventKind.TURN_FAILED:
                     raise NotTrue(f"The turn failed: {event.data['error']}")
                 case EventKind.TURN_ANSWERED:
@@ -106,16 +106,27 @@ class TurnOnScreen:
         screen.exact("connection", str(interrupt["connection"] or "none, a function of the application"))
         screen.exact("arguments", json.dumps(interrupt["arguments"], indent=2, ensure_ascii=False))
         if self._approve is None:
-            self._approved = (await screen.ask("  Approve this call? [y/N] ")).lower() in _YES
+            self._approved = await self._ask()
         else:
             self._approved = self._approve
             screen.say(f"  Approve this call? {'yes' if self._approve else 'no'} ({APPROVE_VARIABLE})")
+        if not self._approved:
+            screen.say("  Rejected; the call is not made.")
         screen.gap()
         accepted = await self._sessions.resolve_interrupt(
             session_id, str(interrupt["interrupt_id"]), approved=self._approved, decided_by=_DECIDED_BY
         )
         if not accepted:
             raise NotTrue("The session did not take the decision.")
+
+    async def _ask(self) -> bool:
+        while (answer := await self._screen.ask("  Approve this call? [y/n] ")) is not None:
+            decided = _ANSWERS.get(answer.lower())
+            if decided is not None:
+                return decided
+            self._screen.say("  Answer y or n.")
+        self._screen.say("  The input has ended without an answer.")
+        return False
 
 
 def _what_it_did(data: Mapping[str, Any]) -> str:
