@@ -12,9 +12,9 @@ import uuid
 from claude_agent_sdk import ClaudeAgentOptions
 
 from dexbridge.claude import ClaudeAgentOptionsContext, build_claude_cli_environment, claude_agent_session_flow
-from dexbridge.config import load_from_environment
-from dexbridge.connectors import slack
-from dexbridge.sessions import AgentSessionClient, AgentSessionFlow, EventKind, open_engine
+from dexbridge.config import ConfigurationError, load_from_environment
+from dexbridge.connectors import ConnectorError, slack
+from dexbridge.sessions import AgentSessionClient, AgentSessionFlow, EventKind, SessionError, open_engine
 from dexbridge.toolsource import ConnectorToolSource, connector_tool
 
 
@@ -63,4 +63,10 @@ async def main(message: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    try:
+        if len(sys.argv) != 2 or not os.environ.get("ANTHROPIC_API_KEY"):
+            raise ValueError("set ANTHROPIC_API_KEY, and give the message as the one argument, in quotes")
+        asyncio.run(main(sys.argv[1]))
+    except (ConfigurationError, ConnectorError, SessionError, EOFError, OSError, ValueError) as error:
+        print(f"Stopped: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -6,7 +6,7 @@ import sys
 
 from dexbridge.config import ConfigurationError
 from dexbridge.connectors import ConnectorError
-from dexbridge.sessions import SessionError
+from dexbridge.sessions import SessionError, WorkerAlreadyRunning
 from dexbridge.toolsource import ToolSourceError
 from examples.order_support.app import serve
 
@@ -15,5 +15,12 @@ for chatty in ("aiohttp", "dbos"):
     logging.getLogger(chatty).setLevel(logging.WARNING)
 try:
     asyncio.run(serve())
+except WorkerAlreadyRunning:
+    sys.exit(
+        "Not started: another process, such as an earlier `make serve`, runs the Steps of this database already. "
+        "Stop it, or name another database with DEX_ENGINE_URL and another PORT."
+    )
+except KeyboardInterrupt:
+    sys.exit(130)
 except (ConfigurationError, ConnectorError, ToolSourceError, SessionError, OSError) as error:
     sys.exit(f"Not started: {error}")

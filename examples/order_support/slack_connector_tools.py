@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dexbridge.config import Project, load_from_environment
+from dexbridge.config import FILE_VARIABLE, ConnectionFileAbsent, Project, load_from_environment
 from dexbridge.connectors import slack
 from dexbridge.toolsource import ConnectorToolSource, ToolSource, connector_tool
 
@@ -46,13 +46,16 @@ async def open_slack_project_connection(
 ) -> SlackProjectConnection | None:
     """Opens the connection `support-slack` of the file named by DEX_CONNECTOR_CONFIG_FILE.
 
-    Returns `None` when no file is named or the file is not there: the agent then works without Slack. A file that
-    is there and wrong, or has no such connection, raises, so that the application fails when it starts.
+    Returns `None` when no file is named, or it is not there, which is logged as a warning: the agent then works
+    without Slack. A file that is there and wrong, or has no such connection, raises, so that the application fails
+    when it starts.
     """
     try:
         project = await load_from_environment(environment)
     except FileNotFoundError as absent:
-        logger.info("The agent gets no Slack tool. %s", absent)
+        # An unset variable is a choice; one that names no file is more likely a slip.
+        level = logging.WARNING if isinstance(absent, ConnectionFileAbsent) else logging.INFO
+        logger.log(level, "The agent gets no Slack tool. %s: %s", FILE_VARIABLE, absent)
         return None
     try:
         connection = slack.new_project_connection(project, SLACK_CONNECTION_NAME)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
 import sys
 from pathlib import Path
@@ -9,7 +11,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.console.conftest import OPERATOR_KEY, ROOT, Server, start
+from dexbridge.claude.testing import ScriptedModel, order_support_script
+from dexbridge.connectors.testing.local_slack import LocalSlack
+from tests.console.conftest import OPERATOR_KEY, ROOT, Server, environment, start
 
 DOCUMENT = ROOT / "docs" / "quick-start.md"
 
@@ -21,6 +25,34 @@ def blocks() -> list[str]:
 def test_the_python_of_the_quick_start_compiles() -> None:
     for number, block in enumerate(blocks()):
         compile(block, f"quick-start block {number}", "exec")
+
+
+async def test_the_agent_of_the_quick_start_works_with_the_local_servers_it_names(tmp_path: Path) -> None:
+    """Its own text: the application, and the third terminal's commands, with the ports that are free here."""
+    text = DOCUMENT.read_text()
+    (source,) = [block for block in blocks() if "flow_type=" in block]
+    (tmp_path / "my_agent.py").write_text(source)
+    (typed,) = [block for block in re.findall(r"```bash\n(.*?)```", text, re.DOTALL) if "local.toml" in block]
+    for module in ("dexbridge.claude.testing.scripted_model --port 8791", "dexbridge.connectors.testing.local_slack"):
+        assert f"python -m {module}" in text
+    async with ScriptedModel(order_support_script) as model, LocalSlack() as slack:
+        commands = typed.replace("http://127.0.0.1:8791", model.url).replace("http://127.0.0.1:8790", slack.url)
+        message = re.search(r"# (Reply in Slack .*)", typed)
+        assert message is not None
+        process = await asyncio.create_subprocess_exec(
+            "sh",
+            "-ec",
+            commands,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            cwd=tmp_path,
+            env=environment(PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}"),
+        )
+        async with asyncio.timeout(60):
+            output, _ = await process.communicate(f"{message[1]}\n".encode())
+    assert "Waits for approval: Slack · reply in C0123456789" in output.decode()
+    assert process.returncode == 3
 
 
 async def test_routes_and_page_work_where_they_are_mounted(tmp_path: Path) -> None:

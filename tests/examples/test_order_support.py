@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from pathlib import Path
 
@@ -49,9 +50,15 @@ def test_the_desk_cancels_what_has_not_shipped_and_only_once() -> None:
     assert "shipped" in desk.describe_order("1001")
 
 
-async def test_there_is_no_slack_without_a_file(tmp_path: Path) -> None:
+async def test_there_is_no_slack_without_a_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "examples")
     assert await open_slack_project_connection({}) is None
-    assert await open_slack_project_connection({"DEX_CONNECTOR_CONFIG_FILE": str(tmp_path / "absent.json")}) is None
+    absent = str(tmp_path / "absent.json")
+    assert await open_slack_project_connection({"DEX_CONNECTOR_CONFIG_FILE": absent}) is None
+    unset, wrong = caplog.records
+    assert (unset.levelname, wrong.levelname) == ("INFO", "WARNING")
+    assert "DEX_CONNECTOR_CONFIG_FILE" in wrong.getMessage()
+    assert absent in wrong.getMessage()
 
 
 async def test_a_wrong_file_stops_the_start(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
 from dexbridge.claude.testing import ScriptedModel, order_support_script
 from dexbridge.config.writing import NewConnection, write_connection_file
 from dexbridge.connectors import Secret
@@ -16,6 +18,23 @@ QUICK_START = Path(__file__).resolve().parents[2] / "examples" / "quick_start.py
 MESSAGE = "Reply in Slack thread C0123456789 1710000000.000100: Order 1002 ships on Thursday."
 
 
+async def run(folder: Path, typed: str, *arguments: str, **environment: str) -> tuple[int | None, str, str]:
+    """Returns its exit code, what it printed, and its errors."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(QUICK_START),
+        *arguments,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "HOME": str(folder), "TMPDIR": str(folder), **environment},
+    )
+    async with asyncio.timeout(60):
+        output, errors = await process.communicate(typed.encode())
+    return process.returncode, output.decode(), errors.decode()
+
+
 async def run_quick_start(folder: Path, typed: str) -> tuple[str, list[str]]:
     """Returns what it printed, and what the local Slack then holds."""
     async with ScriptedModel(order_support_script) as model, LocalSlack() as slack:
@@ -23,32 +42,26 @@ async def run_quick_start(folder: Path, typed: str) -> tuple[str, list[str]]:
         connection = NewConnection("slack", "support-slack", {"endpoint": slack.endpoint}, credentials)
         # It makes the folder.
         write_connection_file(str(folder / "connections.json"), [connection])
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            str(QUICK_START),
+        code, output, errors = await run(
+            folder,
+            typed,
             MESSAGE,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            cwd=folder,
-            env={
-                "PATH": os.environ["PATH"],
-                "HOME": str(folder),
-                "TMPDIR": str(folder),
-                "ANTHROPIC_API_KEY": "local-key",
-                "ANTHROPIC_BASE_URL": model.url,
-                "DEX_CONNECTOR_CONFIG_FILE": "connections.json",
-            },
+            ANTHROPIC_API_KEY="local-key",
+            ANTHROPIC_BASE_URL=model.url,
+            DEX_CONNECTOR_CONFIG_FILE="connections.json",
         )
-        async with asyncio.timeout(60):
-            output, errors = await process.communicate(typed.encode())
-        assert (process.returncode, errors.decode()) == (0, "")
-        return output.decode(), [post.text for post in slack.posts]
+        if typed:
+            assert (code, errors) == (0, "")
+        else:
+            assert (code, errors) == (2, "Stopped: EOF when reading a line\n")
+        return output, [post.text for post in slack.posts]
 
 
 async def test_posts_once_when_a_person_says_yes_and_not_otherwise(tmp_path: Path) -> None:
-    (approved, posted), (declined, kept_back) = await asyncio.gather(
-        run_quick_start(tmp_path / "approved", "yes\n"), run_quick_start(tmp_path / "declined", "\n")
+    (approved, posted), (declined, kept_back), (_, undecided) = await asyncio.gather(
+        run_quick_start(tmp_path / "approved", "yes\n"),
+        run_quick_start(tmp_path / "declined", "\n"),
+        run_quick_start(tmp_path / "undecided", ""),
     )
     asked, answered = approved.split("Approve this call? [y/N] ")
     assert asked.startswith('slack_post_thread_reply slack/support-slack {"channel_id": "C0123456789", ')
@@ -56,3 +69,25 @@ async def test_posts_once_when_a_person_says_yes_and_not_otherwise(tmp_path: Pat
     assert posted == ["Order 1002 ships on Thursday."]
     assert "it was not made." in declined
     assert kept_back == []
+    assert undecided == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "said"),
+    [
+        ([], {"ANTHROPIC_API_KEY": "k"}, "give the message"),
+        (["x"], {}, "set ANTHROPIC_API_KEY"),
+        (["x"], {"ANTHROPIC_API_KEY": "k"}, "DEX_CONNECTOR_CONFIG_FILE"),
+        (["x"], {"ANTHROPIC_API_KEY": "k", "DEX_CONNECTOR_CONFIG_FILE": "none.toml"}, "none.toml"),
+        (["x"], {"ANTHROPIC_API_KEY": "k", "DEX_CONNECTOR_CONFIG_FILE": "bad.toml"}, "bad.toml"),
+    ],
+)
+async def test_an_ordinary_mistake_is_one_line(
+    tmp_path: Path, arguments: list[str], environment: dict[str, str], said: str
+) -> None:
+    (tmp_path / "bad.toml").write_text("= 1\n")
+    (tmp_path / "bad.toml").chmod(0o600)
+    code, output, errors = await run(tmp_path, "", *arguments, **environment)
+    assert (code, output) == (2, "")
+    assert said in errors
+    assert "Traceback" not in errors

@@ -15,7 +15,7 @@ from dexbridge.connectors import ConnectorError
 from dexbridge.console.flows import DEFAULT_APP, CannotLoad
 from dexbridge.console.shown.text import plain
 from dexbridge.console.web.serving import UnsafeBind
-from dexbridge.sessions import SessionError
+from dexbridge.sessions import SessionError, WorkerAlreadyRunning
 from dexbridge.toolsource import ToolSourceError
 
 __all__ = ["DEFAULT_URL", "AppOption", "JsonOption", "UrlOption", "check_database", "run"]
@@ -62,6 +62,13 @@ def run(work: Coroutine[Any, Any, int]) -> None:
     """Runs a command to its exit code. What the rooms say about a mistake is printed as one line, with exit code 2."""
     try:
         code = asyncio.run(work)
+    except WorkerAlreadyRunning:
+        typer.echo(
+            "Another process runs the Steps of this SQLite database already: stop it, serve beside it with "
+            "`dexbridge serve --no-worker`, or name another database with --url or DEX_ENGINE_URL.",
+            err=True,
+        )
+        code = 2
     except _SAID_PLAINLY as error:
         typer.echo(plain(str(error)), err=True)
         code = 2

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Mount
 
-from dexbridge.console.web.keys import OPERATOR_KEY_VARIABLE, ServerKeys
+from dexbridge.console.web.keys import OPERATOR_KEY_VARIABLE, SESSION_KEY_VARIABLE, ServerKeys
 from dexbridge.console.web.page import operator_page
 from dexbridge.console.web.serving import allowed_hosts_of, check_bind, serve
 from dexbridge.console.web.session_routes import session_routes
@@ -79,6 +79,9 @@ async def serve_sessions(
         say(f"  page for operators: {url}/")
         if keys.given[OPERATOR_KEY_VARIABLE] is None:
             say(f"  operator's key: {keys.operator}")
-            say(f"  (it is good until this process ends; set {OPERATOR_KEY_VARIABLE} to keep one)")
+        unset = {SESSION_KEY_VARIABLE: "session tokens", OPERATOR_KEY_VARIABLE: "logins"}
+        unset = {name: ends for name, ends in unset.items() if keys.given[name] is None}
+        if unset:
+            say(f"  {' and '.join(unset.values())} end with this process: set {' and '.join(unset)} to keep them")
 
     await serve(Starlette(routes=[*mounts, Mount("/", app=page)]), host=host, port=port, streams=streams, ready=ready)
