@@ -303,6 +303,7 @@ async def test_a_slack_reply_of_the_example_is_approved(browser: Browser, tmp_pa
             found = re.search(r"Call ID\s+([0-9a-f-]{36})", text)
             assert found is not None
             assert "1 attempt" in text
+            assert re.search(r"seen at\s+\d\d \w{3} \d\d:\d\d:\d\d UTC", text)
             posted = re.search(r"object\s+(\d+)\.(\d{6})", text)
             assert posted is not None
             assert await line.get_by_role("link", name="open in Slack").get_attribute("href") == (

@@ -194,7 +194,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     async def nothing() -> Any:
         await asyncio.Event().wait()
 
-    scope = {"type": "http", "method": "POST", "path": "/", "headers": []}
+    scope: dict[str, Any] = {"type": "http", "method": "POST", "path": "/", "headers": []}
     with pytest.raises(Refused) as refused:
         await read_body(Request(scope, nothing), seconds=0.01)
     assert (refused.value.status, refused.value.headers) == (408, {"Connection": "close"})

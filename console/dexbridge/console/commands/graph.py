@@ -11,7 +11,7 @@ import typer
 
 from dexbridge.sessions.step_graph import graph_json, graph_mermaid
 
-app = typer.Typer(invoke_without_command=True, pretty_exceptions_enable=False)
+app = typer.Typer(invoke_without_command=True, subcommand_metavar="", pretty_exceptions_enable=False)
 
 
 class GraphFormat(StrEnum):

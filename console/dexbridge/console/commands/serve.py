@@ -12,7 +12,7 @@ from dexbridge.console.flows import DEFAULT_APP, open_flows
 from dexbridge.console.web import ServerKeys, check_bind, serve_sessions
 from dexbridge.sessions import open_engine
 
-app = typer.Typer(invoke_without_command=True, pretty_exceptions_enable=False)
+app = typer.Typer(invoke_without_command=True, subcommand_metavar="", pretty_exceptions_enable=False)
 
 
 @app.callback()

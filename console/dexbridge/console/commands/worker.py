@@ -12,7 +12,7 @@ from dexbridge.console.flows import DEFAULT_APP, open_flows
 from dexbridge.console.terminal import Terminal
 from dexbridge.sessions import open_engine
 
-app = typer.Typer(invoke_without_command=True, pretty_exceptions_enable=False)
+app = typer.Typer(invoke_without_command=True, subcommand_metavar="", pretty_exceptions_enable=False)
 
 
 @app.callback()

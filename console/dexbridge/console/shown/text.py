@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Final
 
 from markupsafe import Markup, escape
@@ -12,6 +13,7 @@ __all__ = ["exact", "exact_json", "plain", "shortened"]
 _LAYOUT: Final = "\n\t"
 # Characters that are not printable by themselves, and that languages and emoji need between others.
 _JOINERS: Final = "\u200c\u200d"
+_HALF: Final = re.compile(r"⟨(U(\+[0-9A-F]{0,6})?)?$")
 
 
 def plain(text: object) -> str:
@@ -44,4 +46,7 @@ def exact_json(value: Any) -> Markup:
 def shortened(text: object, limit: int = 80) -> str:
     """The text's beginning on one line."""
     line = " ".join(plain(text).split())
-    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
+    if len(line) <= limit:
+        return line
+    # Half of a character that was written out would say nothing.
+    return f"{_HALF.sub('', line[: limit - 1]).rstrip()}…"

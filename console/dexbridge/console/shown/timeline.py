@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from dexbridge.console.shown.text import shortened
@@ -153,8 +154,15 @@ def _receipt(receipt: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
     shown = [("provider", "provider"), ("object", "provider_object_id"), ("request", "provider_request_id")]
     lines = [(label, shortened(receipt[name], 120)) for label, name in shown if receipt.get(name)]
     if receipt.get("observed_at"):
-        lines.append(("seen at", shortened(receipt["observed_at"], 40)))
+        lines.append(("seen at", _moment(receipt["observed_at"])))
     return tuple(lines)
+
+
+def _moment(observed: object) -> str:
+    try:
+        return f"{datetime.fromisoformat(str(observed)).astimezone(UTC):%d %b %H:%M:%S} UTC"
+    except (ValueError, OverflowError):
+        return shortened(observed, 40)
 
 
 def _duration(milliseconds: float) -> str:
