@@ -8,7 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +51,7 @@ def blocks() -> list[Block]:
 
 
 @contextmanager
-def unchanged_scaffold(folder: Path) -> Iterator[None]:
+def unchanged_scaffold(folder: Path) -> Generator[None]:
     """Lays the scaffold as it is written next to the changed one: one run of pyright checks both."""
     other = folder.parent / "unchanged"
     write_scaffold("acme-unchanged", other)
