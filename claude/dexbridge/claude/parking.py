@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ __all__ = ["Parked", "ParkingLot"]
 
 logger = logging.getLogger(__name__)
 
+_SOON_SECONDS = 2.0
+
 
 @dataclass(frozen=True, slots=True)
 class Parked:
@@ -24,6 +27,8 @@ class Parked:
         segment: Its run.
         held: Its folder and its slot, given back when it ends.
         tool_use_id: The call it waits for.
+        asks: Whether the call waits for a person.
+        since: When it began to wait, on the monotonic clock.
         rows: Rows of the committed transcript it stands at. If the database has another number, it went on without it.
     """
 
@@ -31,6 +36,13 @@ class Parked:
     held: AsyncExitStack
     tool_use_id: str
     rows: int
+    asks: bool
+    since: float
+
+    @property
+    def may_wait_long(self) -> bool:
+        """Whether its result is not just about to come; then its place is better used by another."""
+        return self.asks or time.monotonic() - self.since > _SOON_SECONDS
 
     async def end(self) -> None:
         """Ends the process; nothing of it is needed."""
@@ -78,9 +90,9 @@ class ParkingLot:
             self._forget(session_id)
             await parked.end()
 
-    async def drop_oldest(self) -> bool:
-        """Ends the process that has waited longest; whether there was one."""
-        session_id = next(iter(self._parked), None)
+    async def make_room(self) -> bool:
+        """Ends the process that has waited longest of those that may wait long; whether there was one."""
+        session_id = next((name for name, parked in self._parked.items() if parked.may_wait_long), None)
         if session_id is None:
             return False
         await self.drop(session_id)
@@ -88,8 +100,8 @@ class ParkingLot:
 
     async def close(self) -> None:
         """Ends all of them."""
-        while await self.drop_oldest():
-            pass
+        for session_id in list(self._parked):
+            await self.drop(session_id)
 
     async def _expire(self, session_id: str, parked: Parked) -> None:
         if self._parked.get(session_id) is parked:

@@ -14,6 +14,7 @@ __all__ = ["CliProcesses", "ProcessSlots"]
 _BYTES_PER_PROCESS = 256 * 1024 * 1024
 _SHARE_OF_MEMORY = 0.5
 _PER_CORE = 8
+_LOOK_AGAIN_SECONDS = 1.0
 
 
 def _default_most() -> int:
@@ -51,7 +52,7 @@ class ProcessSlots:
 
     Args:
         most: How many there are; `None` for the default.
-        evict: Ends the process that has waited longest and gives its slot back; returns whether there was one.
+        evict: Ends a process whose wait may be long and gives its slot back; returns whether there was one.
     """
 
     def __init__(self, most: int | None, evict: Callable[[], Awaitable[bool]]) -> None:
@@ -65,7 +66,7 @@ class ProcessSlots:
         return bool(self._waiting)
 
     async def take(self) -> None:
-        """Takes a slot; one held by a waiting process is better used by a running one."""
+        """Takes a slot; one held by a process that waits for long is better used by a running one."""
         if self._free == 0:
             await self._evict()
         if self._free > 0 and not self._waiting:
@@ -74,7 +75,10 @@ class ProcessSlots:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
-            await turn
+            while not turn.done():
+                await asyncio.wait((turn,), timeout=_LOOK_AGAIN_SECONDS)
+                if not turn.done():
+                    await self._evict()
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
                 self.give_back()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import time
 import traceback
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -54,7 +55,7 @@ class ClaudeRunner:
         self._flow_type = flow_type
         self._processes = processes
         self._lot = ParkingLot()
-        self._slots = ProcessSlots(processes.most, self._lot.drop_oldest)
+        self._slots = ProcessSlots(processes.most, self._lot.make_room)
         self._folder = WorkerFolder()
         self._running: set[asyncio.Task[Any]] = set()
         self._ending: set[asyncio.Task[None]] = set()
@@ -109,8 +110,9 @@ class ClaudeRunner:
                 if segment.parked:
                     assert ended.wish is not None
                     rows = conversation.transcript_rows + len(added)
-                    waiting = Parked(segment, held.pop_all(), ended.wish.tool_use_id, rows)
-                    await self._lot.put(conversation.session_id, waiting, self._seconds(ended.wish))
+                    asks = self._asks(ended.wish)
+                    waiting = Parked(segment, held.pop_all(), ended.wish.tool_use_id, rows, asks, time.monotonic())
+                    await self._lot.put(conversation.session_id, waiting, self._processes.bound(asks=asks))
                 else:
                     self._end_later(segment, held.pop_all())
         except Exception as error:  # noqa: BLE001 - the SDK raises many kinds; each is a failed segment
@@ -148,8 +150,9 @@ class ClaudeRunner:
         segments: list[Segment] = []
 
         async def park(call: LeavingCall) -> bool:
-            # Whoever waits for a slot is better served than a process that would only wait.
-            if self._slots.wanted or self._processes.bound(asks=call.asks) <= 0:
+            # Whoever waits for a slot is better served than a process that would wait for a person. One that waits for
+            # a tool is back in a moment, and a new process would cost more than it keeps.
+            if (call.asks and self._slots.wanted) or self._processes.bound(asks=call.asks) <= 0:
                 return False
             return await segments[0].park(call)
 
@@ -187,10 +190,10 @@ class ClaudeRunner:
         segments.append(segment)
         return segment
 
-    def _seconds(self, wish: ToolWish) -> float:
-        """How long the process may wait with this call."""
+    def _asks(self, wish: ToolWish) -> bool:
+        """Whether the call waits for a person."""
         tool = self._tools.find(wish.tool)
-        return self._processes.bound(asks=tool is None or tool.asks(wish.arguments))
+        return tool is None or tool.asks(wish.arguments)
 
     def _options(self, conversation: Conversation) -> ClaudeAgentOptions:
         context = ClaudeAgentOptionsContext(conversation.session_id, self._flow_type)
