@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks import (
     approval,
+    cli_spawn,
     config_validation,
     memory,
     session_costs,
@@ -26,6 +27,7 @@ async def _main() -> None:
         turnaround,
         whole_turn,
         approval,
+        cli_spawn,
         step_bookkeeping,
         session_costs,
         throughput,
