@@ -32,9 +32,21 @@ from dexbridge.connectors import Call, slack
 from dexbridge.connectors.testing import MemoryConnection, MemoryProject
 from dexbridge.connectors.testing.local_slack import LocalSlack
 from dexbridge.sessions import AgentSessionClient, AgentSessionFlow, EventKind, open_engine
-from dexbridge.toolsource import ConnectorToolSource, ToolSource, connector_tool
+from dexbridge.toolsource import ApprovalRule, ConnectorToolSource, ToolSource, connector_tool
 
-__all__ = ["POST", "SLACK_ARGUMENTS", "Ours", "Stage", "bare_turn", "calls_once", "open_ours", "open_stage"]
+__all__ = [
+    "POST",
+    "SLACK_ARGUMENTS",
+    "Ours",
+    "Stage",
+    "agent_options",
+    "bare_turn",
+    "calls_once",
+    "open_connection",
+    "open_ours",
+    "open_stage",
+    "slack_source",
+]
 
 POST = "slack_post_thread_reply"
 SLACK_ARGUMENTS = {"channel_id": "C0123456789", "thread_timestamp": "1710000000.000100", "text": "Ships on Thursday."}
@@ -47,6 +59,22 @@ def calls_once(name: str, arguments: dict[str, Any]) -> Callable[[ModelRequest],
         return Reply(Text("Done.")) if request.tool_results else Reply(ToolUse(f"mcp__tools__{name}", arguments))
 
     return respond
+
+
+def agent_options(model_url: str, **more: Any) -> ClaudeAgentOptions:
+    """The application's options."""
+    environment = {**build_claude_cli_environment(os.environ), "ANTHROPIC_BASE_URL": model_url}
+    environment["ANTHROPIC_API_KEY"] = "sk-ant-benchmark"
+    environment["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] = "1"
+    return ClaudeAgentOptions(
+        model="claude-opus-5-5", env=environment, system_prompt="x", tools=[], setting_sources=[], **more
+    )
+
+
+def slack_source(connection: slack.Connection, *, asks: ApprovalRule) -> ToolSource:
+    """The Slack operation as our tool."""
+    operation = connection.post_thread_reply()
+    return ConnectorToolSource([connector_tool(operation, connection.reference, requires_approval=asks)])
 
 
 @dataclass
@@ -64,12 +92,7 @@ class Stage:
 
     def options(self, **more: Any) -> ClaudeAgentOptions:
         """The application's options."""
-        environment = {**build_claude_cli_environment(os.environ), "ANTHROPIC_BASE_URL": self.model.url}
-        environment["ANTHROPIC_API_KEY"] = "sk-ant-benchmark"
-        environment["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] = "1"
-        return ClaudeAgentOptions(
-            model="claude-opus-5-5", env=environment, system_prompt="x", tools=[], setting_sources=[], **more
-        )
+        return agent_options(self.model.url, **more)
 
     def note(self) -> SdkMcpTool[Any]:
         """A tool that does nothing and says when."""
@@ -94,26 +117,32 @@ class Stage:
 
         return post
 
-    def slack_source(self, *, asks: bool) -> ToolSource:
+    def slack_source(self, *, asks: ApprovalRule) -> ToolSource:
         """The Slack operation as our tool."""
-        operation = self.connection.post_thread_reply()
-        return ConnectorToolSource([connector_tool(operation, self.connection.reference, requires_approval=asks)])
+        return slack_source(self.connection, asks=asks)
+
+
+@asynccontextmanager
+async def open_connection(endpoint: str) -> AsyncGenerator[slack.Connection]:
+    """A connection to a local Slack."""
+    tokens = LocalSlack()
+    held = MemoryConnection(
+        "slack",
+        "support-slack",
+        configuration={"endpoint": endpoint},
+        credentials={"bot_token": tokens.bot_token, "user_token": tokens.user_token},
+    )
+    try:
+        yield slack.new_project_connection(MemoryProject(held), "support-slack")
+    finally:
+        await held.aclose()
 
 
 @asynccontextmanager
 async def open_stage(respond: Callable[[ModelRequest], Reply]) -> AsyncGenerator[Stage]:
     """Starts the servers."""
-    async with ScriptedModel(respond) as model, LocalSlack() as local:
-        held = MemoryConnection(
-            "slack",
-            "support-slack",
-            configuration={"endpoint": local.endpoint},
-            credentials={"bot_token": local.bot_token, "user_token": local.user_token},
-        )
-        try:
-            yield Stage(model, local, slack.new_project_connection(MemoryProject(held), "support-slack"))
-        finally:
-            await held.aclose()
+    async with ScriptedModel(respond) as model, LocalSlack() as local, open_connection(local.endpoint) as connection:
+        yield Stage(model, local, connection)
 
 
 async def bare_turn(stage: Stage, made: SdkMcpTool[Any]) -> float:

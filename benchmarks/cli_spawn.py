@@ -19,7 +19,7 @@ from claude_agent_sdk import ClaudeAgentOptions
 
 from benchmarks.approval import start_bare_workflow
 from benchmarks.claude_stage import calls_once, open_stage
-from benchmarks.report import Comparison, compare, print_table
+from benchmarks.report import Comparison, Goal, compare, main
 from dexbridge.claude import ClaudeAgentOptionsContext, claude_agent_session_flow
 from dexbridge.sessions import AgentSessionClient, EventKind, open_engine
 from dexbridge.toolsource import ToolEffect, ToolPolicy
@@ -66,7 +66,7 @@ async def _on(database: str, url: str | None, rounds: int) -> Comparison:
                     if number:
                         spawned.append(took)
                         bare.append(base)
-    return compare(f"message -> its CLI started, {database}", spawned, "a bare workflow start", bare, 10.0)
+    return compare(f"message -> its CLI started, {database}", spawned, "a bare workflow start", bare, Goal(10))
 
 
 async def measure(rounds: int = _ROUNDS) -> Sequence[Comparison]:
@@ -78,4 +78,4 @@ async def measure(rounds: int = _ROUNDS) -> Sequence[Comparison]:
 
 
 if __name__ == "__main__":
-    print_table(asyncio.run(measure()))
+    main(measure)

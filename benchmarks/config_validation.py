@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from benchmarks.report import Comparison, compare
+from benchmarks.report import Comparison, Goal, compare, main
 from dexbridge.config import Sealed, inspect_file, open_project
 from dexbridge.connectors import connector, installed_connectors
 
@@ -90,7 +90,7 @@ def _validation(path: Path) -> Comparison:
         _samples(lambda: inspect_file(str(path), environment, connectors), ROUNDS),
         "json.loads plus pydantic of the same file",
         _samples(lambda: _File.model_validate(json.loads(path.read_bytes())), ROUNDS),
-        VALIDATION_GOAL,
+        Goal(VALIDATION_GOAL),
     )
 
 
@@ -104,7 +104,7 @@ async def _reading(path: Path) -> Comparison:
                 await connection.read_credentials()
             samples.append((time.perf_counter() - start) / READS)
     base = _samples(lambda: os.stat(path), ROUNDS, READS)  # noqa: PTH116  (the goal names os.stat)
-    return compare("reading the credentials of an unchanged file", samples, "one os.stat of it", base, READ_GOAL)
+    return compare("reading the credentials of an unchanged file", samples, "one os.stat of it", base, Goal(READ_GOAL))
 
 
 async def measure() -> list[Comparison]:
@@ -118,6 +118,4 @@ async def measure() -> list[Comparison]:
 
 
 if __name__ == "__main__":
-    for one in asyncio.run(measure()):
-        met = "met" if one.goal is None or one.ratio <= one.goal else "MISSED"
-        print(f"{one.name}: {one.ratio:.1f} x {one.against} (goal at most {one.goal:g} x, {met})")
+    main(measure)

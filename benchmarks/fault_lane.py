@@ -1,9 +1,10 @@
-"""One database under fire: real Workers with the real CLI are killed while conversations go on."""
+"""One database under fire: real Workers and their real CLIs are killed while conversations go on."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -16,7 +17,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from benchmarks.fault_points import POINTS, Observed
+import psutil
+
+from benchmarks.fault_points import POINTS, Observed, Point, Victim
 from dexbridge.claude.testing import Reply, ScriptedModel, Text
 from dexbridge.claude.testing.model_request import ModelRequest
 from dexbridge.connectors.testing.local_slack import LocalSlack
@@ -54,6 +57,8 @@ class Tally:
     wrong_outcomes: int = 0
     broken_transcripts: int = 0
     unresolved_unknowns: int = 0
+    results_to_waiting_clis: int = 0
+    results_to_new_clis: int = 0
     outcomes: dict[str, int] = field(default_factory=dict[str, int])
     reasons: dict[str, int] = field(default_factory=dict[str, int])
     points: dict[str, int] = field(default_factory=dict[str, int])
@@ -111,7 +116,7 @@ class Lane:
         self.workers: list[asyncio.subprocess.Process] = []
 
     async def run(self, kills: int) -> Tally:
-        """Kills so many Workers, lets every turn end, and compares."""
+        """Kills so often, lets every turn end, and compares."""
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self.model)
             await stack.enter_async_context(self.slack)
@@ -142,21 +147,35 @@ class Lane:
             for session_id in sorted({turn.session_id for turn in self.turns}):
                 await self._check_transcript(session_id)
             self.tally.posts = len(self.slack.posts)
+            self._count_results()
         return self.tally
 
     async def _kill(self, kills: int) -> None:
-        points = list(POINTS)
+        points = itertools.cycle(POINTS)
         while self.tally.kills < kills:
             await asyncio.sleep(self.rng.uniform(0, 1.5))
-            point = points[self.tally.kills % len(points)]
-            if not await self.observed.reached(point, self.rng):
-                continue
-            victim = self.rng.randrange(len(self.workers))
-            self.workers[victim].kill()
-            await self.workers[victim].wait()
-            self.tally.kills += 1
-            self.tally.points[point] = self.tally.points.get(point, 0) + 1
-            self.workers[victim] = await self._start()
+            point = next(points)
+            if await self.observed.reached(point.moment, self.rng) and await self._kill_at(point):
+                self.tally.kills += 1
+                self.tally.points[point.name] = self.tally.points.get(point.name, 0) + 1
+
+    async def _kill_at(self, point: Point) -> bool:
+        """Whether there was something to kill."""
+        number = self.rng.randrange(len(self.workers))
+        if point.victim is not Victim.WORKER:
+            waiting = await self.observed.waiting_cli(point.moment, [worker.pid for worker in self.workers])
+            if waiting is None:
+                return False
+            if point.victim is Victim.WAITING_CLI:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    waiting.process.kill()
+                    return True
+                return False
+            number = waiting.worker
+        self.workers[number].kill()
+        await self.workers[number].wait()
+        self.workers[number] = await self._start()
+        return True
 
     async def _start(self) -> asyncio.subprocess.Process:
         with (self.folder / "workers.log").open("ab") as log:
@@ -212,6 +231,13 @@ class Lane:
                 self.open[number] = text
                 await self._turn(session_id, text)
                 del self.open[number]
+
+    def _count_results(self) -> None:
+        for request in self.model.requests:
+            if request.tool_results and request.resumed:
+                self.tally.results_to_new_clis += 1
+            elif request.tool_results:
+                self.tally.results_to_waiting_clis += 1
 
     async def _note_stuck(self, text: str) -> None:
         state = (await self.client.get_snapshot(text.partition(":")[0])).state

@@ -1,4 +1,4 @@
-"""`make faults`: kills Workers at every Step boundary and inside every Step, and compares what is left.
+"""`make faults`: kills Workers at every Step boundary and inside every Step, and CLIs that wait; compares what is left.
 
     python -m benchmarks.faults [--kills 200] [--seed 1]
 
@@ -24,6 +24,7 @@ from pathlib import Path
 from sqlalchemy import NullPool, create_engine, make_url, text
 
 from benchmarks.fault_lane import Tally, run_lane
+from benchmarks.fault_points import POINTS
 
 __all__ = ["main"]
 
@@ -98,9 +99,12 @@ async def _run(kills: int, seed: int) -> bool:
         total.add(json.loads(tally.to_json()))
     _print("all", total)
     print(f"outcomes: {total.outcomes}")
+    print(f"results given to waiting CLIs {total.results_to_waiting_clis}, to new ones {total.results_to_new_clis}")
     for reason, count in total.reasons.items():
         print(f"unknown, {count} times: {reason}")
     print("kills by point: " + ", ".join(f"{point} {count}" for point, count in sorted(total.points.items())))
+    if kills >= 4 * len(POINTS):
+        total.faults += [f"nothing was killed {point.name}" for point in POINTS if point.name not in total.points]
     for fault in total.faults:
         print(f"FAULT: {fault}")
     if "postgres" not in databases:

@@ -1,68 +1,166 @@
-"""Memory over many turns, and how many CLI processes there were at most.
+"""What a Worker holds after many turns: memory, open files, and how many CLI processes there were at most.
 
-Run alone with `python -m benchmarks.memory` (about five minutes for 500 turns).
+Run alone with `python -m benchmarks.memory` (about five minutes). The Worker is a process of its own, so that only its
+memory is counted; half of its calls wait for an approval, and more sessions are at work than processes are allowed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
-from collections.abc import Sequence
+import itertools
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import psutil
 
-from benchmarks.claude_stage import POST, SLACK_ARGUMENTS, calls_once, open_ours, open_stage
-from benchmarks.report import Comparison, compare, print_table
-from dexbridge.claude import CliProcesses
+from benchmarks.claude_stage import POST, SLACK_ARGUMENTS, agent_options, open_connection, open_stage, slack_source
+from benchmarks.report import Comparison, Goal, compare, main
+from dexbridge.claude import CliProcesses, claude_agent_session_flow
+from dexbridge.claude.testing import ModelRequest, Reply, Text, ToolUse
+from dexbridge.connectors import slack
+from dexbridge.sessions import AgentSessionClient, AgentSessionFlow, EventKind, open_engine
+from dexbridge.toolsource import mcp_name
 
 __all__ = ["measure"]
 
 _TURNS = 500
+_WARM_TURNS = 100
+_TURNS_PER_SESSION = 5
 _AT_ONCE = 4
 _MOST = 3
-_WARM = 0.2
+_LOOK_SECONDS = 0.25
+_GROWTH = 1.1
+_ASKS = "Asks."
 
 
-def _resident() -> float:
-    gc.collect()
-    return psutil.Process().memory_info().rss / 1e6
+def _flow(model_url: str, connection: slack.Connection) -> AgentSessionFlow:
+    return claude_agent_session_flow(
+        lambda _context: agent_options(model_url),
+        [],
+        flow_type="Benchmark",
+        tool_sources=[slack_source(connection, asks=lambda arguments: arguments["text"] == _ASKS)],
+        processes=CliProcesses(most=_MOST),
+    )
 
 
-async def _count_processes(counts: list[float]) -> None:
-    while True:
-        alive = 0
-        for child in psutil.Process().children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                alive += "--output-format" in child.cmdline()
-        counts.append(float(alive))
-        await asyncio.sleep(0.25)
+async def _serve(database: str, model_url: str, endpoint: str) -> None:
+    async with open_connection(endpoint) as connection, open_engine(database, [_flow(model_url, connection)]):
+        print("serving", flush=True)
+        await asyncio.Event().wait()
+
+
+@asynccontextmanager
+async def _worker(database: str, model_url: str, endpoint: str) -> AsyncGenerator[psutil.Process]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "benchmarks.memory", database, model_url, endpoint),
+        cwd=Path(__file__).parents[1],
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    try:
+        if await process.stdout.readline() != b"serving\n":
+            raise RuntimeError("The Worker did not start; it has said why.")
+        yield psutil.Process(process.pid)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+        await process.wait()
+
+
+@dataclass
+class _Held:
+    """What the Worker holds, looked at all the time."""
+
+    worker: psutil.Process
+    processes: list[float] = field(default_factory=list[float])
+
+    async def look(self) -> None:
+        while True:
+            alive = 0
+            for child in self.worker.children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    alive += "--output-format" in child.cmdline() and child.status() != psutil.STATUS_ZOMBIE
+            self.processes.append(alive)
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def at_rest(self) -> tuple[list[float], list[float]]:
+        """Megabytes and open files once the last processes have ended, a few samples of each."""
+        await asyncio.sleep(2)
+        megabytes: list[float] = []
+        files: list[float] = []
+        for _ in range(10):
+            megabytes.append(self.worker.memory_info().rss / 1e6)
+            files.append(float(self.worker.num_fds()))
+            await asyncio.sleep(0.1)
+        return megabytes, files
+
+
+async def _turn(sessions: AgentSessionClient, session_id: str) -> None:
+    after = (await sessions.get_snapshot(session_id)).last_event
+    await sessions.send_user_message(session_id, "go")
+    async for event in sessions.read_events(session_id, after=after, follow=True):
+        match event.kind:
+            case EventKind.INTERRUPT_OPENED:
+                await sessions.resolve_interrupt(session_id, event.data["interrupt_id"], approved=True)
+            case EventKind.TURN_ANSWERED:
+                return
+            case EventKind.TURN_FAILED:
+                raise RuntimeError(event.data["error"])
+            case _:
+                pass
+
+
+async def _turns(sessions: AgentSessionClient, name: str, count: int) -> None:
+    async def talk(number: int) -> None:
+        for session in range(count // _AT_ONCE // _TURNS_PER_SESSION):
+            session_id = f"{name}-{number}-{session}"
+            await sessions.start_session(session_id)
+            for _ in range(_TURNS_PER_SESSION):
+                await _turn(sessions, session_id)
+
+    await asyncio.gather(*(talk(number) for number in range(_AT_ONCE)))
 
 
 async def measure(turns: int = _TURNS) -> Sequence[Comparison]:
-    """Resident megabytes (shown in the columns of milliseconds) after all turns beside a fifth of them; processes."""
-    counts: list[float] = []
-    async with open_stage(calls_once(POST, SLACK_ARGUMENTS)) as stage:
-        source = stage.slack_source(asks=False)
-        async with open_ours(stage, processes=CliProcesses(most=_MOST), tool_sources=[source]) as ours:
-            counting = asyncio.create_task(_count_processes(counts))
+    """After all turns beside after the first hundred, when every cache is warm; and the processes."""
+    texts = itertools.cycle([_ASKS, "Posts at once."])
 
-            async def many(count: int) -> None:
-                for _ in range(count):
-                    await ours.turn()
-                    # What the local servers remember is not ours to count.
-                    stage.slack.requests.clear()
+    def respond(request: ModelRequest) -> Reply:
+        if request.tool_results:
+            return Reply(Text("Done."))
+        return Reply(ToolUse(mcp_name(POST), {**SLACK_ARGUMENTS, "text": next(texts)}))
 
-            await asyncio.gather(*(many(int(turns * _WARM) // _AT_ONCE) for _ in range(_AT_ONCE)))
-            early = _resident()
-            await asyncio.gather(*(many(int(turns * (1 - _WARM)) // _AT_ONCE) for _ in range(_AT_ONCE)))
-            late = _resident()
-            counting.cancel()
+    async with open_stage(respond) as stage:
+        with tempfile.TemporaryDirectory() as folder:
+            database = f"sqlite:///{Path(folder) / 'sessions.db'}"
+            async with (
+                _worker(database, stage.model.url, stage.slack.endpoint) as worker,
+                open_engine(database, [_flow(stage.model.url, stage.connection)], run_steps=False) as engine,
+            ):
+                sessions, held = AgentSessionClient(engine), _Held(worker)
+                looking = asyncio.create_task(held.look())
+                await _turns(sessions, "early", _WARM_TURNS)
+                early, early_files = await held.at_rest()
+                await _turns(sessions, "late", turns - _WARM_TURNS)
+                late, late_files = await held.at_rest()
+                looking.cancel()
+    after, goal = f"after {_WARM_TURNS}", Goal(ratio=_GROWTH)
     return [
-        compare(f"resident MB after {turns} turns", [late / 1000], f"after {int(turns * _WARM)}", [early / 1000], 1.1),
-        compare("most CLI processes at once", [max(counts) / 1000], "the bound", [_MOST / 1000], 1.0),
+        compare(f"a Worker's memory after {turns} turns", late, after, early, goal, unit="MB"),
+        compare(f"a Worker's open files after {turns} turns", late_files, after, early_files, goal, unit="files"),
+        compare(
+            "CLI processes at once", [max(held.processes)], "the bound", [_MOST], Goal(ratio=1.0), unit="processes"
+        ),
     ]
 
 
 if __name__ == "__main__":
-    print_table(asyncio.run(measure()))
+    if len(sys.argv) > 1:
+        asyncio.run(_serve(*sys.argv[1:4]))
+    else:
+        main(measure)

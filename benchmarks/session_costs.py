@@ -17,7 +17,7 @@ from pathlib import Path
 from dbos import DBOS
 
 from benchmarks.databases import DATABASES, new_database
-from benchmarks.report import Comparison, compare, print_table
+from benchmarks.report import Comparison, Goal, compare, main
 from dexbridge.claude.transcript import write_transcript
 from dexbridge.sessions import (
     AgentSessionClient,
@@ -102,7 +102,7 @@ async def _starts(sessions: AgentSessionClient, runner: _NoModel, name: str) -> 
             bare.append(_began[key] - began)
             ours.append(runner.asked[key] - accepting)
     return compare(
-        f"message -> its segment begins, {name}", ours, "a bare DBOS workflow: start -> its first line", bare, 10
+        f"message -> its segment begins, {name}", ours, "a bare DBOS workflow: start -> its first line", bare, Goal(10)
     )
 
 
@@ -125,7 +125,7 @@ async def _long(sessions: AgentSessionClient, name: str) -> Comparison:
         for _ in range(5):
             seconds, after = await _turn(sessions, session_id, "go", after)
         early.append(seconds)
-    return compare(f"turn {_LONG} of a session, {name}", late, "turn 5 of a session", early, 1.2)
+    return compare(f"turn {_LONG} of a session, {name}", late, "turn 5 of a session", early, Goal(1.2))
 
 
 async def _loading(sessions: AgentSessionClient, runner: _NoModel, name: str) -> Comparison:
@@ -139,7 +139,7 @@ async def _loading(sessions: AgentSessionClient, runner: _NoModel, name: str) ->
             json.loads(runner.entry)
         bare.append(time.perf_counter() - began)
     return compare(
-        f"a transcript of 8 MB, database -> the CLI's folder, {name}", runner.loaded, "json.loads of it", bare, 3
+        f"a transcript of 8 MB, database -> the CLI's folder, {name}", runner.loaded, "json.loads of it", bare, Goal(3)
     )
 
 
@@ -164,4 +164,4 @@ async def _measure(kind: str) -> Sequence[Comparison]:
 
 
 if __name__ == "__main__":
-    print_table(asyncio.run(measure()))
+    main(measure)

@@ -5,7 +5,6 @@ Run alone with `python -m benchmarks.step_bookkeeping`.
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import tempfile
 import time
@@ -16,7 +15,7 @@ from pathlib import Path
 
 from dbos import DBOS
 
-from benchmarks.report import Comparison, compare, print_table
+from benchmarks.report import Comparison, Goal, compare, main
 from dexbridge.claude.function_tool import function_tools
 from dexbridge.sessions import (
     AgentSessionClient,
@@ -107,8 +106,8 @@ async def measure(rounds: int = _ROUNDS) -> Sequence[Comparison]:
                 if number:
                     bare.extend(steps)
                     ours.extend(turn)
-    return [compare("one Step of a session, its own work apart", ours, "one bare DBOS step", bare, 2.5)]
+    return [compare("one Step of a session, its own work apart", ours, "one bare DBOS step", bare, Goal(2.5))]
 
 
 if __name__ == "__main__":
-    print_table(asyncio.run(measure()))
+    main(measure)

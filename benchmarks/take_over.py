@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from benchmarks.databases import DATABASES, new_database
-from benchmarks.report import Comparison, compare, print_table
+from benchmarks.report import Comparison, Goal, compare, main
 from dexbridge.sessions import AgentSessionClient, AgentSessionFlow, EventKind, open_engine
 from dexbridge.toolsource import OfferedTools
 from tests.fakes.scripted_runner import ScriptedRunner
@@ -79,10 +79,10 @@ async def measure(rounds: int = _ROUNDS) -> Sequence[Comparison]:
                     for number in range(rounds)
                 ]
                 comparisons.append(
-                    compare(f"{name} killed -> the turn goes on elsewhere", took, "15 s", [_GOAL_SECONDS], 1)
+                    compare(f"{name} killed -> the turn goes on elsewhere", took, "15 s", [_GOAL_SECONDS], Goal(1))
                 )
     return comparisons
 
 
 if __name__ == "__main__":
-    print_table(asyncio.run(measure()))
+    main(measure)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from benchmarks.claude_stage import POST, SLACK_ARGUMENTS, bare_turn, calls_once, open_ours, open_stage
-from benchmarks.report import Comparison, compare, print_table
+from benchmarks.report import Comparison, Goal, compare, main
 
 __all__ = ["measure"]
 
@@ -42,10 +42,10 @@ async def measure(rounds: int = _ROUNDS) -> Sequence[Comparison]:
                 slowest.append(max(each))
                 medians.append(statistics.median(each))
     return [
-        compare(f"{_SESSIONS} turns at once, all done", ours, "as many on the bare SDK", bare, 1.25),
-        compare(f"slowest of {_SESSIONS} turns at once", slowest, "their median", medians, 2.0),
+        compare(f"{_SESSIONS} turns at once, all done", ours, "as many on the bare SDK", bare, Goal(1.25)),
+        compare(f"slowest of {_SESSIONS} turns at once", slowest, "their median", medians, Goal(2)),
     ]
 
 
 if __name__ == "__main__":
-    print_table(asyncio.run(measure()))
+    main(measure)

@@ -5,18 +5,18 @@ Run alone with `python -m benchmarks.turnaround` (or `make bench-turnaround`).
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 
 from benchmarks.claude_stage import Ours, Stage, bare_turn, calls_once, open_ours, open_stage
-from benchmarks.report import Comparison, compare, print_table
+from benchmarks.report import Comparison, Goal, compare, main
 from dexbridge.claude import CliProcesses
 from dexbridge.toolsource import ToolEffect, ToolPolicy
 
 __all__ = ["measure"]
 
 _ROUNDS = 20
+_GOAL = Goal(ratio=2.0, p95_ratio=3.0)
 _COLD = CliProcesses(park_call=timedelta(0), park_approval=timedelta(0))
 _POLICY = {"note": ToolPolicy(ToolEffect.NON_IDEMPOTENT_WRITE, requires_approval=False)}
 
@@ -42,7 +42,7 @@ async def measure(rounds: int = _ROUNDS) -> Sequence[Comparison]:
     against = "the same tool called in the process of the bare SDK, not recorded"
     measured: list[Comparison] = []
     async with open_stage(calls_once("note", {"text": "x"})) as stage:
-        for name, processes, goal in (("waiting process", CliProcesses(), 2.0), ("cold resume", _COLD, None)):
+        for name, processes, goal in (("waiting process", CliProcesses(), _GOAL), ("cold resume", _COLD, Goal())):
             async with open_ours(
                 stage, processes=processes, custom_tools=[stage.note()], tool_policies=_POLICY
             ) as ours:
@@ -52,4 +52,4 @@ async def measure(rounds: int = _ROUNDS) -> Sequence[Comparison]:
 
 
 if __name__ == "__main__":
-    print_table(asyncio.run(measure()))
+    main(measure)

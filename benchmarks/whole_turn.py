@@ -5,11 +5,10 @@ Run alone with `python -m benchmarks.whole_turn`.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from benchmarks.claude_stage import POST, SLACK_ARGUMENTS, bare_turn, calls_once, open_ours, open_stage
-from benchmarks.report import Comparison, compare, print_table
+from benchmarks.report import Comparison, Goal, compare, main
 from dexbridge.connectors.testing.slack_faults import AnswerLate
 
 __all__ = ["measure"]
@@ -23,7 +22,7 @@ async def measure(rounds: int = _ROUNDS) -> Sequence[Comparison]:
     async with open_stage(calls_once(POST, SLACK_ARGUMENTS)) as stage:
         inline = stage.inline_slack()
         async with open_ours(stage, tool_sources=[stage.slack_source(asks=False)]) as ours:
-            for name, delay, goal in (("Slack at once", 0.0, 1.3), ("Slack in 300 ms", 0.3, 1.15)):
+            for name, delay, goal in (("Slack at once", 0.0, Goal(1.3)), ("Slack in 300 ms", 0.3, Goal(1.15))):
                 bare: list[float] = []
                 durable: list[float] = []
                 for number in range(rounds + 1):
@@ -40,4 +39,4 @@ async def measure(rounds: int = _ROUNDS) -> Sequence[Comparison]:
 
 
 if __name__ == "__main__":
-    print_table(asyncio.run(measure()))
+    main(measure)

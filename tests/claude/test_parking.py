@@ -29,13 +29,7 @@ from tests.fakes.claude_stage import (
 )
 
 OpenStage = Callable[..., Awaitable[Stage]]
-CONTINUATION = "Continue from where you left off."
 A_MINUTE = CliProcesses(park_call=timedelta(minutes=1), park_approval=timedelta(minutes=1))
-
-
-def was_cold(request: ModelRequest) -> bool:
-    """Whether the CLI was started anew for the request: it then adds a sentence of its own."""
-    return CONTINUATION in json.dumps(request.body["messages"][-2:])
 
 
 def conversation(request: ModelRequest) -> list[Any]:
@@ -96,7 +90,7 @@ async def test_the_model_is_sent_the_same_but_for_the_clis_own_sentence(open_sta
     await one_reply(open_stage, A_MINUTE)
     parked = stage.model.requests[before:]
 
-    assert [was_cold(request) for request in (*cold, *parked)] == [False, True, False, False]
+    assert [request.resumed for request in (*cold, *parked)] == [False, True, False, False]
 
     assert [conversation(request) for request in parked] == [conversation(request) for request in cold]
 
@@ -128,7 +122,7 @@ async def test_a_killed_process_costs_a_start_and_nothing_else(open_stage: OpenS
 
     assert answer_of(await stage.decide(approve=True)) == "Posted."
 
-    assert was_cold(stage.model.requests[-1])
+    assert stage.model.requests[-1].resumed
     assert stage.posted == ["On its way."]
     assert await stage.steps() == SLACK_REPLY_STEPS
     stage.assert_one_result_each()
@@ -143,7 +137,7 @@ async def test_a_process_waits_for_a_person_no_longer_than_its_bound(open_stage:
 
     assert answer_of(await stage.decide(approve=True)) == "Posted."
 
-    assert was_cold(stage.model.requests[-1])
+    assert stage.model.requests[-1].resumed
     assert stage.posted == ["On its way."]
 
 
@@ -157,7 +151,7 @@ async def test_a_waiting_process_makes_room_for_a_running_one(open_stage: OpenSt
     assert answer_of(other) == "Nothing to do."
     await until(lambda: not cli_processes(), "the end of both processes")
     assert answer_of(await stage.decide(approve=True)) == "Posted."
-    assert was_cold(stage.model.requests[-1])
+    assert stage.model.requests[-1].resumed
 
 
 async def test_a_read_and_then_a_write_in_one_process(open_stage: OpenStage) -> None:
@@ -168,7 +162,7 @@ async def test_a_read_and_then_a_write_in_one_process(open_stage: OpenStage) -> 
     assert answer_of(await stage.turn("Read and post.", approve=True)) == "Read and posted."
 
     assert await stage.steps() == ["RunModel", "CallTool", "ResumeTurn", *SLACK_REPLY_STEPS]
-    assert not any(was_cold(request) for request in stage.model.requests)
+    assert not any(request.resumed for request in stage.model.requests)
     stage.assert_one_result_each()
     await until(lambda: not cli_processes(), "the end of the process")
 
@@ -180,7 +174,7 @@ async def test_a_reply_with_several_calls_is_deferred(open_stage: OpenStage, sec
 
     assert answer_of(await stage.turn("Go.", approve=True)) == "Done."
 
-    assert was_cold(stage.model.requests[-1])
+    assert stage.model.requests[-1].resumed
     assert stage.posted == ["One."]
     stage.assert_one_result_each()
 
@@ -195,7 +189,7 @@ async def test_a_rejection_reaches_the_waiting_process(open_stage: OpenStage) ->
     (result,) = stage.results()
     assert result.is_error
     assert "Not today." in result.text
-    assert not was_cold(stage.model.requests[-1])
+    assert not stage.model.requests[-1].resumed
     assert stage.posted == []
 
 
@@ -228,5 +222,5 @@ async def test_another_cli_version_defers(open_stage: OpenStage, monkeypatch: py
     monkeypatch.setattr("dexbridge.claude.segment.COMPARED_CLI_VERSIONS", frozenset({"0.0.0"}))
     stage = await one_reply(open_stage, A_MINUTE)
 
-    assert was_cold(stage.model.requests[-1])
+    assert stage.model.requests[-1].resumed
     assert stage.posted == ["On its way."]

@@ -6,12 +6,11 @@ must not reach the CLI is set to the empty string there; the CLI treats that as 
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Mapping
 
 __all__ = ["blank_inherited", "build_claude_cli_environment"]
 
-_ALLOWED = (
+_ALLOWED = {
     "PATH",
     "HOME",
     "USER",
@@ -19,7 +18,6 @@ _ALLOWED = (
     "SHELL",
     "LANG",
     "LANGUAGE",
-    "LC_*",
     "TZ",
     "TMPDIR",
     "TEMP",
@@ -37,7 +35,7 @@ _ALLOWED = (
     "SSL_CERT_DIR",
     "NODE_EXTRA_CA_CERTS",
     "ANTHROPIC_API_KEY",
-)
+}
 
 
 def build_claude_cli_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -62,4 +60,4 @@ def blank_inherited(chosen: Mapping[str, str], environment: Mapping[str, str]) -
 
 
 def _is_allowed(name: str) -> bool:
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in _ALLOWED)
+    return name in _ALLOWED or name.startswith("LC_")

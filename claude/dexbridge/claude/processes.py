@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
+
+from dexbridge.claude.machine import usable_cores, usable_memory
 
 __all__ = ["CliProcesses", "ProcessSlots"]
 
@@ -18,9 +19,8 @@ _LOOK_AGAIN_SECONDS = 1.0
 
 
 def _default_most() -> int:
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    by_memory = int(memory * _SHARE_OF_MEMORY) // _BYTES_PER_PROCESS
-    return max(1, min(by_memory, _PER_CORE * (os.cpu_count() or 1)))
+    by_memory = int(usable_memory() * _SHARE_OF_MEMORY) // _BYTES_PER_PROCESS
+    return max(1, min(by_memory, _PER_CORE * usable_cores()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class CliProcesses:
 
     Args:
         most: How many processes at once, waiting ones included; one takes about 180 MB. By default what half of the
-            memory allows, at most eight per core.
+            memory this process may use allows (a container's limit counts), at most eight per core.
         park_call: How long a process waits for the result of a call that needs no person. Zero: never.
         park_approval: The same for a call that waits for a person's approval.
     """

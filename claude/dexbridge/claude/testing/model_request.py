@@ -102,6 +102,12 @@ class ModelRequest:
         return {result.tool_use_id: result for result in unanswered}
 
     @cached_property
+    def resumed(self) -> bool:
+        """Whether a new process of the CLI gives the unanswered results: it then adds a sentence of its own."""
+        messages = cast(list[JsonObject], self.body.get("messages") or [])
+        return any(_RESUME_NOTE in (text.strip() for text in _texts(m.get("content"))) for m in messages[-2:])
+
+    @cached_property
     def tool_uses(self) -> dict[str, tuple[str, JsonObject]]:
         """All calls of the conversation: tool-use ID to (name, input)."""
         return {use[0]: (use[1], use[2]) for message in self.conversation for use in message.tool_uses}
