@@ -64,7 +64,9 @@ async def serve(url: str, folder: Path, mode: str, ready: str) -> None:
         FunctionTool(rule=True, function=function),
         FunctionTool(name="read_order", effect=ToolEffect.READ, function=function),
     ]
-    limits = SessionLimits(dispatch_window=timedelta(seconds=1), reconcile_margin=timedelta(milliseconds=50))
+    limits = SessionLimits(
+        segment_runs=3, dispatch_window=timedelta(seconds=1), reconcile_margin=timedelta(milliseconds=50)
+    )
     flow = AgentSessionFlow("support", ScriptedRunner(after=after), OfferedTools(tools), limits)
     async with open_engine(url, [flow]) as engine:
         client = AgentSessionClient(engine)

@@ -15,6 +15,8 @@ BOTH_DATABASES = True
 
 WRITE_STEPS = ["RunModel-1", "AwaitToolApproval-1", "CallSingleAttemptTool-1", "ResumeTurn-1", "RunModel-2"]
 READ_STEPS = ["RunModel-1", "CallTool-1", "ResumeTurn-1", "RunModel-2"]
+LIVES = 3
+"""How often the Workers here begin a segment."""
 UNKNOWN, SUCCEEDED = OutcomeKind.OUTCOME_UNKNOWN, OutcomeKind.SUCCEEDED
 
 
@@ -54,9 +56,7 @@ async def test_a_killed_worker_costs_no_call_and_repeats_none(database: Database
                     if tool == "cancel_order" and case.point != "after-first-segment":
                         assert await talks[session_id].decide(await talks[session_id].interrupt(), approved=True)
                 for case in stopped.values():
-                    reached = database.folder / f"reached {case.point}"
-                    await until(reached.exists)
-                    reached.unlink()
+                    await reached(database, case.point)
             async with worker(database):
                 for session_id, case in stopped.items():
                     if case.point == "after-first-segment":
@@ -96,3 +96,37 @@ async def test_an_approval_outlives_its_worker_and_the_call_then_runs_once(datab
         async with worker(database):
             assert await talk.answer() == "done with 7"
         assert effects(database).count("effect 7") == 1
+
+
+async def test_a_segment_that_ends_every_worker_is_given_up(database: Database) -> None:
+    async with visitor(database) as talk:
+        await talk.say(call("after-first-segment"))
+        for _ in range(LIVES):
+            async with worker(database, "armed"):
+                await reached(database, "after-first-segment")
+        async with worker(database, "armed"):
+            assert "begun 3 times, and each time its Worker ended" in await talk.answer()
+            assert effects(database) == ["first segment after-first-segment"] * LIVES
+            assert (await talk.snapshot()).calls == ()
+        async with worker(database):
+            assert await talk.ask("Once more.") == "you said Once more."
+            # The model had not seen the first message, so it came again with the next.
+            assert effects(database) == ["first segment after-first-segment"] * (LIVES + 1)
+
+
+async def test_a_segment_that_ended_a_worker_now_and_then_goes_on(database: Database) -> None:
+    point = "after-last-segment"
+    async with visitor(database) as talk:
+        await talk.say(call(point, "read_order"))
+        for _ in range(LIVES - 1):
+            async with worker(database, "armed"):
+                await reached(database, point)
+        async with worker(database):
+            assert await talk.answer() == f"done with {point}"
+
+
+async def reached(database: Database, point: str) -> None:
+    """Waits until a Worker stands still at the point."""
+    mark = database.folder / f"reached {point}"
+    await until(mark.exists)
+    mark.unlink()

@@ -21,6 +21,8 @@ class SessionLimits:
     Attributes:
         run_model: Longest time one segment may take.
         segment_attempts: How often a failed segment is run before the turn fails.
+        segment_runs: How often a segment is begun whose Worker ends before it does, until the turn fails: one that
+            ends its Worker would otherwise end one after the other.
         message_characters: Longest user message.
         queued_messages: How many accepted messages may wait.
         state_bytes: Size of the transcript at which a session ends; it is warned of at 80 %.
@@ -30,6 +32,7 @@ class SessionLimits:
 
     run_model: timedelta = timedelta(minutes=15)
     segment_attempts: int = 3
+    segment_runs: int = 10
     message_characters: int = 100_000
     queued_messages: int = 100
     state_bytes: int = 64 * 1024 * 1024

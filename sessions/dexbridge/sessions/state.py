@@ -47,6 +47,7 @@ class SessionState(Persisted):
         turn: Number of the current or last turn.
         step_counts: Executions so far by type.
         due: The Step that runs next, or that waits for a decision.
+        runs: How many runs have had that Step: more than one when Workers have ended in it.
         prompt: Messages of this turn the model has not yet seen in a committed segment.
         queued: Accepted messages that wait for a later turn.
         steering: Messages for the running turn; the model gets them at the next safe boundary.
@@ -68,6 +69,7 @@ class SessionState(Persisted):
     turn: int = 0
     step_counts: dict[StepType, int] = Field(default_factory=dict[StepType, int])
     due: StepExecution | None = None
+    runs: int = 0
     prompt: tuple[UserMessage, ...] = ()
     queued: tuple[UserMessage, ...] = ()
     steering: tuple[UserMessage, ...] = ()
@@ -93,6 +95,12 @@ class SessionState(Persisted):
             update={
                 "due": StepExecution(type=step, number=number),
                 "step_counts": {**self.step_counts, step: number},
+                "runs": 0 if self.leg is None else 1,
                 "status": SessionStatus.RUNNING,
             }
         )
+
+    def with_claim(self, leg: Leg, run: str) -> SessionState:
+        """Returns the state with its open leg taken by a run; under what an earlier run knows, nothing is committed."""
+        claimed = leg.model_copy(update={"claimed_by": run, "epoch": leg.epoch + 1})
+        return self.model_copy(update={"leg": claimed, "runs": self.runs + 1})

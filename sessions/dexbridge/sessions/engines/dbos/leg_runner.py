@@ -106,8 +106,7 @@ class LocalLegRunner:
                 return Refusal("this process does not serve the session's flow")
             if state.leg is None or state.leg.number != leg or state.leg.claimed_by not in (None, workflow_id):
                 return Refusal("the leg is another run's, or over")
-            claimed = state.leg.model_copy(update={"claimed_by": workflow_id, "epoch": state.leg.epoch + 1})
-            return Transition(state.model_copy(update={"leg": claimed}))
+            return Transition(state.with_claim(state.leg, workflow_id))
 
         result = await self._commits.commit(session_id, change)
         if not isinstance(result, Committed):

@@ -145,8 +145,7 @@ class StepRun:
             if not _runs(newest, due) or _holder(newest, due) >= rank:
                 return Refusal("the Step is over, or a later run's")
             assert newest.leg is not None
-            claimed = newest.leg.model_copy(update={"claimed_by": f"{due.step}:{rank}", "epoch": newest.leg.epoch + 1})
-            return Transition(newest.model_copy(update={"leg": claimed}))
+            return Transition(newest.with_claim(newest.leg, f"{due.step}:{rank}"))
 
         result = await link.change(context.flow_id, claim)
         return result.state if isinstance(result, Transition) else None
