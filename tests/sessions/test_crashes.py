@@ -100,10 +100,7 @@ async def test_an_approval_outlives_its_worker_and_the_call_then_runs_once(datab
 
 async def test_a_segment_that_ends_every_worker_is_given_up(database: Database) -> None:
     async with visitor(database) as talk:
-        await talk.say(call("after-first-segment"))
-        for _ in range(LIVES):
-            async with worker(database, "armed"):
-                await reached(database, "after-first-segment")
+        await lose_workers(talk, database, call("after-first-segment"), "after-first-segment", LIVES)
         async with worker(database, "armed"):
             assert "begun 3 times, and each time its Worker ended" in await talk.answer()
             assert effects(database) == ["first segment after-first-segment"] * LIVES
@@ -117,12 +114,18 @@ async def test_a_segment_that_ends_every_worker_is_given_up(database: Database) 
 async def test_a_segment_that_ended_a_worker_now_and_then_goes_on(database: Database) -> None:
     point = "after-last-segment"
     async with visitor(database) as talk:
-        await talk.say(call(point, "read_order"))
-        for _ in range(LIVES - 1):
-            async with worker(database, "armed"):
-                await reached(database, point)
+        await lose_workers(talk, database, call(point, "read_order"), point, LIVES - 1)
         async with worker(database):
             assert await talk.answer() == f"done with {point}"
+
+
+async def lose_workers(talk: Talk, database: Database, words: str, point: str, times: int) -> None:
+    """Workers that are killed at the point, one after the other; the first is told the words."""
+    for life in range(times):
+        async with worker(database, "armed"):
+            if life == 0:
+                await talk.say(words)
+            await reached(database, point)
 
 
 async def reached(database: Database, point: str) -> None:

@@ -100,6 +100,30 @@ async def test_a_segment_under_way_is_stopped_and_run_whole_again(opening: Openi
         assert database.envelope("s-1")["state"]["transcript_rows"] == 2
 
 
+async def test_an_attempt_that_comes_a_second_time_is_run_again(opening: Opening, database: PeerDatabase) -> None:
+    begun: asyncio.Queue[None] = asyncio.Queue()
+    runner = ScriptedRunner()
+
+    async def hang_twice(_segment: Segment) -> None:
+        begun.put_nowait(None)
+        if len(runner.segments) < 3:
+            await asyncio.sleep(60)
+
+    runner.before = hang_twice
+    async with opening(runner=runner) as talk:
+        await talk.say("hello")
+        await begun.get()
+        database.peer.lose_workers()
+        await begun.get()
+        database.peer.lose_workers(costs_attempt=False)
+        assert await talk.answer() == "you said hello"
+        assert await talk.steps() == ["RunModel-1"]
+    history = database.peer.flows["s-1"].history
+    assert [line for line in history if line.startswith("failed")] == [
+        "failed RunModel-1 execute 1 WORKER_DISCONNECTED"
+    ]
+
+
 async def test_steps_are_numbered_as_dex_numbers_them_though_one_was_taken_back(
     opening: Opening, database: PeerDatabase
 ) -> None:

@@ -58,9 +58,13 @@ class DexPeer:
         """The first attempt of that Step finds no Worker, which costs the attempt as a failure would."""
         self._steps.unreachable.add(step_execution_id)
 
-    def lose_workers(self) -> None:
-        """Takes every Worker that polls now for lost, as after missed heartbeats; the Worker may not know of it."""
-        self._workers.lose_all()
+    def lose_workers(self, *, costs_attempt: bool = True) -> None:
+        """Takes every Worker that polls now for lost, as after missed heartbeats; the Worker may not know of it.
+
+        Args:
+            costs_attempt: Whether what it had is a failed attempt; else another Worker gets the same attempt again.
+        """
+        self._workers.lose_all(costs_attempt=costs_attempt)
 
     @property
     def flows(self) -> dict[str, FlowRun]:

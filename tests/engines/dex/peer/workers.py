@@ -78,9 +78,10 @@ class Workers:
         for channel in self._channels.values():
             await channel.close()
 
-    def lose_all(self) -> None:
+    def lose_all(self, *, costs_attempt: bool) -> None:
         """Gives up on every stream; what a Worker says on one later is not heard."""
         for stream in list(self._streams):
+            stream.retired = not costs_attempt
             self._give_up(stream)
 
     def _give_up(self, stream: PolledStream) -> None:
@@ -103,7 +104,7 @@ class Workers:
         try:
             await asyncio.wait([reading, lost], return_when=asyncio.FIRST_COMPLETED)
             # A Worker ends a stream of its own accord only while it runs nothing there.
-            stream.retired = reading.done() and not reading.cancelled() and reading.exception() is None
+            stream.retired |= reading.done() and not reading.cancelled() and reading.exception() is None
         finally:
             self._give_up(stream)
             stream.close()

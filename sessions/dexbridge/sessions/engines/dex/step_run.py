@@ -132,20 +132,23 @@ class StepRun:
         """The state this run starts from; `None` when the Step is over or a later run has it.
 
         The first attempt takes the Step as it finds it. Every other one takes it over with a commit, after which
-        whatever an earlier one does is refused.
+        whatever an earlier one does is refused. So does one that comes a second time: the Worker that had it may be
+        gone, and to end it here would leave the session in its Step for ever.
         """
         rank = context.attempt + (_RECOVERY_RANK if recovering else 0)
         state = (await link.load(context.flow_id)).state
-        if not _runs(state, due) or _holder(state, due) >= rank:
+        if not _runs(state, due) or _holder(state, due) > rank:
             return None
         if rank == 1:
             return state
 
         def claim(newest: SessionState) -> Transition | Refusal:
-            if not _runs(newest, due) or _holder(newest, due) >= rank:
+            if not _runs(newest, due) or _holder(newest, due) > rank:
                 return Refusal("the Step is over, or a later run's")
             assert newest.leg is not None
-            return Transition(newest.with_claim(newest.leg, f"{due.step}:{rank}"))
+            # The first attempt left no commit.
+            counted = newest.model_copy(update={"runs": max(newest.runs, 1)})
+            return Transition(counted.with_claim(newest.leg, f"{due.step}:{rank}"))
 
         result = await link.change(context.flow_id, claim)
         return result.state if isinstance(result, Transition) else None
