@@ -1,8 +1,10 @@
-"""`make bench`: every number, as a ratio taken in one run."""
+"""`make bench`: every number, as a ratio taken in one run. Exit code 1 when a goal was missed."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from pathlib import Path
 
 from benchmarks import (
@@ -20,7 +22,7 @@ from benchmarks import (
 from benchmarks.report import Comparison, print_table, write_json
 
 
-async def _main() -> None:
+async def _main() -> bool:
     comparisons: list[Comparison] = []
     # Each in a loop of its own: some call DBOS themselves, which takes a loop's threads away at the close.
     for script in (
@@ -39,6 +41,12 @@ async def _main() -> None:
         print_table(measured)
         comparisons += measured
     write_json(comparisons, Path("benchmarks.json"))
+    if not os.environ.get("DEXBRIDGE_TEST_POSTGRES"):
+        print("PostgreSQL was left out: DEXBRIDGE_TEST_POSTGRES is empty, run `make services`.")
+    missed = [item.name for item in comparisons if item.missed]
+    print(f"Missed: {'; '.join(missed)}." if missed else "Every goal was met.")
+    return not missed
 
 
-asyncio.run(_main())
+if not asyncio.run(_main()):
+    sys.exit(1)

@@ -14,6 +14,7 @@ from starlette.requests import Request
 
 from dexbridge.console.web.reading import read_body
 from dexbridge.console.web.refusals import Refused
+from dexbridge.sessions import AgentSessionClient, open_engine
 from tests.console.conftest import ROUTES, SESSION_KEY, TOKEN, Server, Talk, start
 
 CANCEL = 'call cancel_order {"order_id": "1002"}'
@@ -163,6 +164,18 @@ async def test_what_is_no_such_json_is_refused(
         assert answer.status == status
         said = await answer.json()
     assert status == 200 or said["faults"]
+
+
+@pytest.mark.parametrize("message", ["  ", "x" * 5_001, "a\x00"])
+async def test_a_first_message_that_cannot_be_accepted_leaves_no_session(
+    http: aiohttp.ClientSession, server: Server, message: str
+) -> None:
+    async with open_engine(f"sqlite:///{server.folder / 'sessions.db'}", run_steps=False) as engine:
+        sessions = AgentSessionClient(engine, "-")
+        before = await sessions.list_sessions(limit=1_000)
+        async with http.post(f"{ROUTES}/sessions", json={"message": message}) as answer:
+            assert answer.status == 400
+        assert await sessions.list_sessions(limit=1_000) == before
 
 
 async def test_a_body_of_unknown_length_is_bounded_too(http: aiohttp.ClientSession) -> None:

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator
 from getpass import getuser
 from typing import Final
 
-from dexbridge.console.shown.overview import pending_interrupt, unknown_calls
 from dexbridge.console.shown.timeline import timeline
 from dexbridge.console.terminal import Terminal
 from dexbridge.sessions import AgentSessionClient, EventKind, SessionEvent, SessionStatus, StepType
@@ -75,7 +74,7 @@ class Chat:
         for message in snapshot.messages:
             self._terminal.say(f"{message.role.value}: {message.text}")
         self._seen = snapshot.last_event
-        if pending_interrupt(snapshot) is not None and (code := await self._decide(session_id)):
+        if snapshot.state.pending_interrupt is not None and (code := await self._decide(session_id)):
             return code
         newest = await self._sessions.get_snapshot(session_id)
         if newest.state.status in (SessionStatus.RUNNING, SessionStatus.WAITING):
@@ -124,7 +123,7 @@ class Chat:
                     self._terminal.step(line)
         elif event.kind is EventKind.OUTCOME_UNKNOWN:
             snapshot = await self._sessions.get_snapshot(session_id)
-            for call in unknown_calls(snapshot):
+            for call in snapshot.unknown_calls:
                 if call.step_execution_id == event.data["step_execution_id"]:
                     self._terminal.unknown(call)
 
@@ -141,7 +140,7 @@ class Chat:
             self._terminal.say(f"{quiet} {due.id} has not ended yet. Ctrl-C leaves the session as it is.")
 
     async def _decide(self, session_id: str) -> int:
-        waiting = pending_interrupt(await self._sessions.get_snapshot(session_id))
+        waiting = (await self._sessions.get_snapshot(session_id)).state.pending_interrupt
         if waiting is None:
             return 0
         self._terminal.interrupt(waiting)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from dexbridge.sessions import requests
 from dexbridge.sessions.engine import SessionEngine
@@ -59,6 +59,10 @@ class AgentSessionClient:
                 "letter or digit."
             )
         return await self._engine.start(requests.new_session(session_id, self._flow_type))
+
+    def check_message(self, text: str) -> None:
+        """Raises `InvalidRequest` for a text no session could accept as a message; nothing is sent."""
+        requests.user_message(self._limits, text, None)
 
     async def send_user_message(self, session_id: str, text: str, *, message_id: str | None = None) -> bool:
         """Gives the session a message: it begins a turn, or waits until the turns before it are over.
@@ -153,13 +157,24 @@ class AgentSessionClient:
             ),
         )
 
-    async def list_sessions(self, *, limit: int = 100, after: str | None = None) -> Sequence[SessionSummary]:
-        """Sessions in the order of their IDs; `after` is the last ID of the page before."""
+    async def list_sessions(
+        self, *, limit: int = 100, after: str | None = None, changed_since: datetime | None = None
+    ) -> Sequence[SessionSummary]:
+        """Sessions in the order of their IDs, and what each wants from a person.
+
+        Args:
+            limit: How many at most, from 1 to 1,000.
+            after: The last ID of the page before.
+            changed_since: Leaves out those that have not changed since; an aware time, by the Workers' clocks.
+        """
         if not 1 <= limit <= _MOST_LISTED:
             raise InvalidRequest(f"limit must be from 1 to {_MOST_LISTED}, not {limit}.")
         if after is not None and not _is_session_id(after):
             raise InvalidRequest(f"after must be the ID of a session, not {str(after)[:60]!r}.")
-        return await self._engine.list_sessions(limit=limit, after=after)
+        if changed_since is not None and changed_since.tzinfo is None:
+            raise InvalidRequest(f"changed_since must have a time zone, not {changed_since.isoformat()}.")
+        since = None if changed_since is None else changed_since.astimezone(UTC)
+        return await self._engine.list_sessions(limit=limit, after=after, changed_since=since)
 
     async def get_snapshot(self, session_id: str) -> SessionSnapshot:
         """What is true of the session now."""

@@ -56,8 +56,10 @@ class SessionEngine(Protocol):
         """What is committed. Raises `UnknownSession`."""
         ...
 
-    async def list_sessions(self, *, limit: int, after: str | None) -> Sequence[SessionSummary]:
-        """Sessions by ID, at most `limit`, those after the ID `after`."""
+    async def list_sessions(
+        self, *, limit: int, after: str | None, changed_since: datetime | None
+    ) -> Sequence[SessionSummary]:
+        """Sessions by ID, at most `limit`, those after the ID `after` that changed since then."""
         ...
 
     def events(self, session_id: str, *, after: int, follow: bool) -> AsyncIterator[SessionEvent]:

@@ -2,24 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from dexbridge.sessions.call import CallRecord
+from dexbridge.sessions.interrupt import Interrupt
 from dexbridge.sessions.message import Message
 from dexbridge.sessions.state import SessionState
+from dexbridge.toolsource import OutcomeKind
 
 __all__ = ["SessionSnapshot", "SessionSummary"]
 
 
+_TITLE = 100
+
+
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """One line of a list of sessions."""
+    """One line of a list of sessions: what it is doing, and what it wants from a person.
+
+    Attributes:
+        status: That of its state; `unreadable` when a newer version of dexbridge wrote it.
+        updated_at: When it last changed.
+        title: The beginning of its first message, at most 100 characters.
+        failed: Whether its last turn failed.
+        interrupt: The call that waits for a decision.
+        unknown: Calls whose outcome nobody knows yet, oldest first.
+    """
 
     session_id: str
     flow_type: str
     status: str
-    updated_at: str
+    updated_at: datetime
+    title: str = ""
+    failed: bool = False
+    interrupt: Interrupt | None = None
+    unknown: tuple[CallRecord, ...] = ()
+
+    @classmethod
+    def of(
+        cls, state: SessionState, updated_at: datetime, first_message: str, calls: Iterable[CallRecord]
+    ) -> SessionSummary:
+        """The summary of a state, from its first message and at least those of its calls that are unknown."""
+        return cls(
+            session_id=state.session_id,
+            flow_type=state.flow_type,
+            status=state.status.value,
+            updated_at=updated_at,
+            title=first_message[:_TITLE],
+            failed=state.last_error is not None,
+            interrupt=state.pending_interrupt,
+            unknown=tuple(call for call in calls if call.outcome is OutcomeKind.OUTCOME_UNKNOWN),
+        )
+
+    @property
+    def wants(self) -> int:
+        """How many decisions it waits for."""
+        return (self.interrupt is not None) + len(self.unknown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +79,15 @@ class SessionSnapshot:
     calls: tuple[CallRecord, ...]
     last_event: int
 
+    @property
+    def unknown_calls(self) -> tuple[CallRecord, ...]:
+        """The calls whose outcome nobody knows yet."""
+        return tuple(call for call in self.calls if call.outcome is OutcomeKind.OUTCOME_UNKNOWN)
+
     def to_json(self) -> dict[str, Any]:
         """The snapshot as the routes of the documentation return it: `.snapshot.pending_interrupts[0].interrupt_id`."""
         state = self.state
-        pending = [] if state.interrupt is None or state.decision is not None else [state.interrupt]
+        pending = [] if state.pending_interrupt is None else [state.pending_interrupt]
         return {
             "snapshot": {
                 "session_id": state.session_id,

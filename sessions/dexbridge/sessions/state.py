@@ -88,6 +88,11 @@ class SessionState(Persisted):
     message_count: int = 0
     event_count: int = 0
 
+    @property
+    def pending_interrupt(self) -> Interrupt | None:
+        """The call that waits for a decision, if none was made."""
+        return self.interrupt if self.decision is None else None
+
     def with_due(self, step: StepType) -> SessionState:
         """Returns the state with the next execution of that Step due."""
         number = self.step_counts.get(step, 0) + 1

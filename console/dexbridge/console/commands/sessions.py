@@ -10,10 +10,11 @@ from typing import Annotated
 import typer
 
 from dexbridge.console.engine_options import DEFAULT_URL, JsonOption, UrlOption, check_database, run
-from dexbridge.console.shown.overview import Overview, SessionLine, pending_interrupt, unknown_calls
+from dexbridge.console.shown.overview import Overview
+from dexbridge.console.shown.text import shortened
 from dexbridge.console.shown.timeline import timeline
 from dexbridge.console.terminal import Terminal
-from dexbridge.sessions import AgentSessionClient, open_engine
+from dexbridge.sessions import AgentSessionClient, SessionSummary, open_engine
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -90,9 +91,7 @@ async def _list(url: str, pending: bool, as_json: bool) -> int:
     elif not lines:
         terminal.say("Nothing waits for a decision." if pending else "There is no session.")
     else:
-        terminal.table(
-            [(line.session_id, _doing(line), f"{line.updated_at:%Y-%m-%d %H:%M:%S}", line.title) for line in lines]
-        )
+        terminal.table([_columns(line) for line in lines])
     return 0
 
 
@@ -111,9 +110,9 @@ async def _show(url: str, session_id: str, as_json: bool) -> int:
         terminal.step(line)
     if snapshot.state.last_error:
         terminal.say(f"The turn failed. {snapshot.state.last_error}", style="31")
-    for call in unknown_calls(snapshot):
+    for call in snapshot.unknown_calls:
         terminal.unknown(call)
-    if (waiting := pending_interrupt(snapshot)) is not None:
+    if (waiting := snapshot.state.pending_interrupt) is not None:
         terminal.interrupt(waiting)
     return 0
 
@@ -122,7 +121,7 @@ async def _decide(url: str, session_id: str, interrupt_id: str | None, *, approv
     terminal = Terminal()
     word = "approve" if approved else "reject"
     async with _client(url) as sessions:
-        waiting = pending_interrupt(await sessions.get_snapshot(session_id))
+        waiting = (await sessions.get_snapshot(session_id)).state.pending_interrupt
         if waiting is None or interrupt_id not in (None, waiting.interrupt_id):
             terminal.say("No call waits there." if waiting is None else "Another call waits there, not that one.")
             return 1
@@ -151,7 +150,11 @@ async def _settle(url: str, session_id: str, step: str, sent: bool, note: str | 
     return 0 if accepted else 1
 
 
-def _doing(line: SessionLine) -> str:
+def _columns(line: SessionSummary) -> tuple[str, ...]:
+    return line.session_id, _doing(line), f"{line.updated_at:%Y-%m-%d %H:%M:%S}", shortened(line.title)
+
+
+def _doing(line: SessionSummary) -> str:
     if line.unknown:
         return "OUTCOME UNKNOWN"
     if line.interrupt is not None:
@@ -159,13 +162,13 @@ def _doing(line: SessionLine) -> str:
     return "turn failed" if line.failed else line.status
 
 
-def _as_json(line: SessionLine) -> dict[str, object]:
+def _as_json(line: SessionSummary) -> dict[str, object]:
     return {
         "session_id": line.session_id,
         "flow_type": line.flow_type,
         "status": line.status,
         "updated_at": line.updated_at.isoformat(),
-        "title": line.title,
+        "title": shortened(line.title),
         "failed": line.failed,
         "pending_interrupt": None if line.interrupt is None else line.interrupt.model_dump(mode="json"),
         "outcomes_unknown": [call.step_execution_id for call in line.unknown],

@@ -112,6 +112,9 @@ class _SessionRoutes:
 
     async def start_session(self, request: Request) -> Response:
         body = await read_json(request, StartSessionBody)
+        if body.message is not None:
+            # A session that was given nothing is not left behind.
+            self.sessions.check_message(body.message)
         # The server picks the ID, so that a caller cannot claim a session that exists.
         session_id = f"{self.prefix}-{uuid.uuid4()}"
         await self.sessions.start_session(session_id)

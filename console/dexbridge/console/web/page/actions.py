@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 from urllib.parse import quote
 
-from dexbridge.console.shown.overview import pending_interrupt
 from dexbridge.console.web.page.access import Operator
 from dexbridge.console.web.page.forms import Form
 from dexbridge.console.web.refusals import Refused
@@ -97,7 +96,7 @@ class Actions:
 
     async def _decide(self, operator: Operator, form: Form, *, approved: bool) -> str:
         session_id, interrupt_id = form.need("session_id"), form.need("interrupt_id")
-        waiting = pending_interrupt(await self._reader.get_snapshot(session_id))
+        waiting = (await self._reader.get_snapshot(session_id)).state.pending_interrupt
         # The decision is about what was on the screen, so what waits now must be just that.
         if waiting is None or (waiting.interrupt_id, waiting.fingerprint) != (interrupt_id, form.need("fingerprint")):
             return _place(form, session_id, "gone")

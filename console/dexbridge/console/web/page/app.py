@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
-from dexbridge.console.shown.overview import Overview, SessionLine, pending_interrupt, unknown_calls
+from dexbridge.console.shown.overview import Overview
 from dexbridge.console.shown.text import plain
 from dexbridge.console.shown.timeline import timeline
 from dexbridge.console.web.bodies import EventsQuery
@@ -27,7 +27,14 @@ from dexbridge.console.web.page.templates_of import FOLDER, render
 from dexbridge.console.web.reading import read_query
 from dexbridge.console.web.refusals import Refused
 from dexbridge.console.web.streams import EventStreams, encode_event, encoded_text
-from dexbridge.sessions import AgentSessionClient, DatabaseUnavailable, InvalidRequest, SessionEngine, UnknownSession
+from dexbridge.sessions import (
+    AgentSessionClient,
+    DatabaseUnavailable,
+    InvalidRequest,
+    SessionEngine,
+    SessionSummary,
+    UnknownSession,
+)
 
 __all__ = ["operator_page"]
 
@@ -161,8 +168,8 @@ class _OperatorPage:
             await self._overview.lines(),
             snapshot=snapshot,
             state=snapshot.state,
-            interrupt=pending_interrupt(snapshot),
-            unknown=unknown_calls(snapshot),
+            interrupt=snapshot.state.pending_interrupt,
+            unknown=snapshot.unknown_calls,
             steps=timeline(snapshot, events, self._workspaces),
             messages=snapshot.messages if whole else snapshot.messages[-_SHOWN_MESSAGES:],
             left_out=after > 0 or (not whole and len(snapshot.messages) > _SHOWN_MESSAGES),
@@ -237,7 +244,7 @@ class _OperatorPage:
         return HTMLResponse(text, status_code=status, headers={**_HEADERS, **(more or {})})
 
     def _html(
-        self, request: Request, operator: Operator, template: str, every: Sequence[SessionLine], **values: Any
+        self, request: Request, operator: Operator, template: str, every: Sequence[SessionSummary], **values: Any
     ) -> Response:
         return HTMLResponse(
             render(

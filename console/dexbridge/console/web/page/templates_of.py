@@ -11,7 +11,7 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from dexbridge.console.shown.text import exact, exact_json, plain
+from dexbridge.console.shown.text import exact, exact_json, plain, shortened
 from dexbridge.console.shown.wording import call_title
 
 __all__ = ["FOLDER", "render"]
@@ -41,6 +41,7 @@ _filters: dict[str, Callable[..., Any]] = {
     "in_query": _in_query,
     "moment": _moment,
     "plain": plain,
+    "shortened": shortened,
 }
 _environment.filters.update(_filters)
 

@@ -163,8 +163,10 @@ class DbosEngine:
     async def snapshot(self, session_id: str) -> SessionSnapshot:
         return await asyncio.to_thread(self._store.snapshot, session_id)
 
-    async def list_sessions(self, *, limit: int, after: str | None) -> Sequence[SessionSummary]:
-        return await asyncio.to_thread(self._store.list_sessions, limit, after)
+    async def list_sessions(
+        self, *, limit: int, after: str | None, changed_since: datetime | None
+    ) -> Sequence[SessionSummary]:
+        return await asyncio.to_thread(self._store.list_sessions, limit, after, changed_since)
 
     async def events(self, session_id: str, *, after: int, follow: bool) -> AsyncIterator[SessionEvent]:
         assert self._store

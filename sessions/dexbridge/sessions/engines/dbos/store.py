@@ -14,6 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.engines.dbos.database import reading, reading_at_once, writing
+from dexbridge.sessions.engines.dbos.listing import PRUNED, list_sessions
 from dexbridge.sessions.engines.dbos.schema import (
     attempts,
     calls,
@@ -43,7 +44,6 @@ from dexbridge.sessions.transition import (
 
 __all__ = ["Committed", "SessionStore"]
 
-_PRUNED = "pruned"
 _ASK_AT_ONCE = 500
 
 Enqueue = Callable[[Connection, SessionState], None]
@@ -171,10 +171,10 @@ class SessionStore:
                 connection.execute(
                     update(sessions)
                     .where(sessions.c.session_id == session_id)
-                    .values(status=_PRUNED, state=str(state.legs), version=version + 1)
+                    .values(status=PRUNED, state=str(state.legs), version=version + 1)
                 )
         left = select(sessions.c.session_id, sessions.c.state).where(
-            sessions.c.status == _PRUNED, sessions.c.state != ""
+            sessions.c.status == PRUNED, sessions.c.state != ""
         )
         with reading(self._engine) as connection:
             return [(row.session_id, int(row.state)) for row in connection.execute(left)]
@@ -212,16 +212,10 @@ class SessionStore:
                 last_event=state.event_count,
             )
 
-    def list_sessions(self, limit: int, after: str | None) -> Sequence[SessionSummary]:
-        """Sessions in the order of their IDs."""
-        query = select(sessions).where(sessions.c.status != _PRUNED).order_by(sessions.c.session_id).limit(limit)
-        if after is not None:
-            query = query.where(sessions.c.session_id > after)
-        with reading(self._engine) as connection:
-            return [
-                SessionSummary(row.session_id, row.flow_type, row.status, row.updated_at)
-                for row in connection.execute(query)
-            ]
+    def list_sessions(self, limit: int, after: str | None, changed_since: datetime | None) -> Sequence[SessionSummary]:
+        """See `listing`, as of one moment."""
+        with reading_at_once(self._engine) as connection:
+            return list_sessions(connection, limit, after, changed_since)
 
     def events(self, session_id: str, after: int, limit: int = 500) -> Sequence[SessionEvent]:
         """Events after a sequence number. Raises `UnknownSession` when there is no such session."""
@@ -263,7 +257,7 @@ class SessionStore:
             sessions.c.session_id == session_id
         )
         row = connection.execute(query.with_for_update() if lock else query).one_or_none()
-        if row is None or row.status == _PRUNED:
+        if row is None or row.status == PRUNED:
             raise UnknownSession(session_id)
         return stored(SessionState, row.state, session_id), row.version
 

@@ -138,13 +138,15 @@ class DexEngine:
     async def snapshot(self, session_id: str) -> SessionSnapshot:
         return await self._link.snapshot(session_id)
 
-    async def list_sessions(self, *, limit: int, after: str | None) -> Sequence[SessionSummary]:
+    async def list_sessions(
+        self, *, limit: int, after: str | None, changed_since: datetime | None
+    ) -> Sequence[SessionSummary]:
         assert self._link
         sessions = [session_id for session_id, _ in await self._found() if after is None or session_id > after]
         found: list[SessionSummary] = []
         while sessions and len(found) < limit:
             some, sessions = sessions[:_AT_ONCE], sessions[_AT_ONCE:]
-            summaries = await asyncio.gather(*(self._summary(session_id) for session_id in some))
+            summaries = await asyncio.gather(*(self._summary(session_id, changed_since) for session_id in some))
             found.extend(summary for summary in summaries if summary is not None)
         return found[:limit]
 
@@ -200,13 +202,16 @@ class DexEngine:
                 commit.cancel()
                 await asyncio.gather(message, commit, return_exceptions=True)
 
-    async def _summary(self, session_id: str) -> SessionSummary | None:
+    async def _summary(self, session_id: str, changed_since: datetime | None) -> SessionSummary | None:
         try:
             envelope = await self._link.load(session_id)
+            if changed_since is not None and envelope.updated_at < changed_since:
+                return None
+            snapshot = await self._link.snapshot(session_id)
         except UnknownSession:
             return None
-        state = envelope.state
-        return SessionSummary(session_id, state.flow_type, state.status.value, envelope.updated_at.isoformat())
+        first = snapshot.messages[0].text if snapshot.messages else ""
+        return SessionSummary.of(snapshot.state, envelope.updated_at, first, snapshot.calls)
 
     async def _found(self) -> list[tuple[str, str]]:
         """Sessions of our flows and their flow type, by ID. The server's index may lag behind for a moment."""

@@ -1,0 +1,67 @@
+"""The list of sessions, with what each wants from a person, in three queries a page."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from dexbridge.sessions.call import CallRecord
+from dexbridge.sessions.engines.dbos.schema import calls, messages, sessions
+from dexbridge.sessions.engines.dbos.stored import stored
+from dexbridge.sessions.errors import UnreadableSession
+from dexbridge.sessions.message import Message
+from dexbridge.sessions.snapshot import SessionSummary
+from dexbridge.sessions.state import SessionState
+from dexbridge.toolsource import OutcomeKind
+
+__all__ = ["PRUNED", "list_sessions"]
+
+PRUNED = "pruned"
+"""Status of a row that only keeps its ID from being taken again."""
+
+
+def list_sessions(
+    connection: Connection, limit: int, after: str | None, changed_since: datetime | None
+) -> Sequence[SessionSummary]:
+    """Sessions in the order of their IDs."""
+    query = select(sessions).where(sessions.c.status != PRUNED).order_by(sessions.c.session_id).limit(limit)
+    if after is not None:
+        query = query.where(sessions.c.session_id > after)
+    if changed_since is not None:
+        query = query.where(sessions.c.updated_at >= changed_since.isoformat())
+    rows = connection.execute(query).all()
+    found = [row.session_id for row in rows]
+    first = connection.execute(
+        select(messages.c.session_id, messages.c.message).where(
+            messages.c.session_id.in_(found), messages.c.sequence == 1
+        )
+    )
+    titles = {row.session_id: row.message for row in first}
+    # The text only narrows the rows down; an argument may hold it too.
+    maybe_unknown = connection.execute(
+        select(calls.c.session_id, calls.c.record)
+        .where(calls.c.session_id.in_(found), calls.c.record.contains(OutcomeKind.OUTCOME_UNKNOWN.value))
+        .order_by(calls.c.started_at)
+    )
+    records: dict[str, list[str]] = defaultdict(list)
+    for row in maybe_unknown:
+        records[row.session_id].append(row.record)
+    return [_summary(row, titles.get(row.session_id), records[row.session_id]) for row in rows]
+
+
+def _summary(row: Row[Any], first: str | None, records: Sequence[str]) -> SessionSummary:
+    session_id: str = row.session_id
+    updated_at = datetime.fromisoformat(row.updated_at)
+    try:
+        return SessionSummary.of(
+            stored(SessionState, row.state, session_id),
+            updated_at,
+            "" if first is None else stored(Message, first, session_id).text,
+            [stored(CallRecord, record, session_id) for record in records],
+        )
+    except UnreadableSession:
+        return SessionSummary(session_id, row.flow_type, "unreadable", updated_at)
