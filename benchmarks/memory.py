@@ -82,7 +82,8 @@ class _Held:
     async def look(self) -> None:
         while True:
             alive = 0
-            for child in self.worker.children(recursive=True):
+            # Not their children too: one that a CLI has forked looks like it until its own program begins.
+            for child in self.worker.children():
                 with contextlib.suppress(psutil.Error):
                     alive += "--output-format" in child.cmdline() and child.status() != psutil.STATUS_ZOMBIE
             self.processes.append(alive)
