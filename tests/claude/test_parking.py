@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -157,7 +158,9 @@ async def test_a_killed_process_costs_a_start_and_nothing_else(open_stage: OpenS
     stage.assert_one_result_each()
 
 
-async def test_a_process_waits_for_a_person_no_longer_than_its_bound(open_stage: OpenStage) -> None:
+async def test_a_process_waits_for_a_person_no_longer_than_its_bound(
+    open_stage: OpenStage, caplog: pytest.LogCaptureFixture
+) -> None:
     stage = await open_stage(processes=CliProcesses(park_approval=timedelta(seconds=0.2)))
     stage.model.script(Reply(slack_reply()), Reply(Text("Posted.")))
     await stage.turn("Post it.")
@@ -168,6 +171,8 @@ async def test_a_process_waits_for_a_person_no_longer_than_its_bound(open_stage:
 
     assert stage.model.requests[-1].resumed
     assert stage.posted == ["On its way."]
+    # An end that was meant is no error in an operator's log.
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 async def test_a_waiting_process_makes_room_for_a_running_one(open_stage: OpenStage) -> None:

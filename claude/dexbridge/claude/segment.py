@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+import signal
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -121,9 +123,10 @@ class Segment:
         await self._end_client()
 
     async def close(self) -> None:
-        """Ends a process that waits."""
-        self.kill()
-        await self._end_client()
+        """Ends a process that waits or has failed, before it can ask the model for more."""
+        with _quiet_killing():
+            self.kill()
+            await self._end_client()
 
     async def park(self, call: LeavingCall) -> bool:
         """The process waits with the call, if it is its reply's only one and the transcript can be completed.
@@ -149,8 +152,7 @@ class Segment:
         try:
             return await work
         except BaseException:
-            self.kill()
-            await self._end_client()
+            await self.close()
             raise
 
     async def _start(self, client: ClaudeSDKClient, prompts: Sequence[str], *, hands_over: bool) -> SegmentResult:
@@ -263,6 +265,21 @@ class Segment:
             raise SegmentFailed(f"The CLI deferred {deferred.name!r}, which is not a tool of this session.")
         wish = ToolWish(tool_use_id=deferred.id, tool=name, arguments=deferred.input)
         return SegmentResult(wish, well_formed(self._said_before(deferred.id)))
+
+
+@contextmanager
+def _quiet_killing() -> Generator[None]:
+    """The SDK calls the end of a CLI we killed a fatal error; what it was killed for is said elsewhere."""
+
+    def tells_something(record: logging.LogRecord) -> bool:
+        return f"exit code {-signal.SIGKILL}" not in record.getMessage()
+
+    log = logging.getLogger("claude_agent_sdk._internal.query")
+    log.addFilter(tells_something)
+    try:
+        yield
+    finally:
+        log.removeFilter(tells_something)
 
 
 async def _end(client: ClaudeSDKClient) -> None:
