@@ -99,7 +99,7 @@ async def test_c07_without_the_hook_no_stale_result_is_handed_out(
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"permission_mode": "bypassPermissions"}, "permission_mode is 'bypassPermissions'"),
+        ({"permission_mode": "bypassPermissions"}, "permission_mode has 'bypassPermissions'"),
         ({"allowed_tools": [POST]}, f"allowed_tools has {POST!r}"),
         ({"allowed_tools": ["mcp__tools"]}, "allowed_tools has 'mcp__tools'"),
     ],

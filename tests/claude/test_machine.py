@@ -1,13 +1,14 @@
-"""The bound of CLI processes follows the memory a container may use, not its host's."""
+"""What this process may use is a container's share, not its host's."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import psutil
 import pytest
 
-from dexbridge.claude.machine import usable_cores, usable_memory
+from dexbridge.claude.machine import available_memory, usable_cores, usable_memory
 
 GIBIBYTE = 2**30
 
@@ -26,5 +27,26 @@ def test_without_a_limit_it_is_the_machines(tmp_path: Path, unlimited: str) -> N
     assert usable_memory(tmp_path) == usable_memory(tmp_path / "absent") == psutil.virtual_memory().total
 
 
+def test_what_is_available_is_the_least_of_machine_and_control_group(tmp_path: Path) -> None:
+    meminfo = tmp_path / "meminfo"
+    meminfo.write_text("MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\n")
+    assert available_memory(tmp_path, meminfo) == 4 * GIBIBYTE
+    (tmp_path / "memory.max").write_text(f"{3 * GIBIBYTE}\n")
+    (tmp_path / "memory.current").write_text(f"{2 * GIBIBYTE}\n")
+    assert available_memory(tmp_path, meminfo) == GIBIBYTE
+    (tmp_path / "memory.stat").write_text(f"anon 1\ninactive_file {GIBIBYTE}\n")
+    assert available_memory(tmp_path, meminfo) == 2 * GIBIBYTE
+    (tmp_path / "memory.max").write_text("max\n")
+    assert available_memory(tmp_path, meminfo) == 4 * GIBIBYTE
+    assert available_memory(tmp_path / "absent", tmp_path / "absent") == psutil.virtual_memory().total
+    assert 0 < available_memory() <= psutil.virtual_memory().total
+
+
 def test_the_cores_are_those_it_may_run_on() -> None:
-    assert usable_cores() == len(psutil.Process().cpu_affinity())
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(before)})
+        assert usable_cores() == 1
+    finally:
+        os.sched_setaffinity(0, before)
+    assert usable_cores() == len(before)

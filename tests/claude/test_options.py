@@ -46,6 +46,12 @@ def test_an_allowed_tools_entry_that_covers_a_leaving_tool_is_refused(tools: Off
     assert f"extra_args has {entry!r}" in line
 
 
+@pytest.mark.parametrize("written", [f"Read,{POST}", f"Read, {POST}", f"Bash(git log, git show) {POST}", f" {POST}"])
+def test_an_entry_that_the_cli_takes_for_several_is_looked_at_in_parts(tools: OfferedTools, written: str) -> None:
+    (line,) = faults(tools, allowed_tools=[written])
+    assert f"allowed_tools has {POST!r}" in line
+
+
 @pytest.mark.parametrize("entry", [LOOK_UP, "Read", "mcp__other", "mcp__toolsmith__*", "Bash(ls *)"])
 def test_another_allowed_tools_entry_is_accepted(tools: OfferedTools, entry: str) -> None:
     assert faults(tools, allowed_tools=[entry]) == []
@@ -54,7 +60,7 @@ def test_another_allowed_tools_entry_is_accepted(tools: OfferedTools, entry: str
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"permission_mode": "bypassPermissions"}, "permission_mode is 'bypassPermissions'"),
+        ({"permission_mode": "bypassPermissions"}, "permission_mode has 'bypassPermissions'"),
         ({"mcp_servers": "servers.json"}, "mcp_servers is a path"),
         ({"mcp_servers": {"tools": {"command": "x"}}}, "a server called 'tools'"),
         ({"mcp_servers": {"tools__x": {"command": "x"}}}, "a server called 'tools__x'"),
@@ -74,6 +80,9 @@ def test_another_allowed_tools_entry_is_accepted(tools: OfferedTools, entry: str
         ({"extra_args": {"mcp-config": "{}"}}, "extra_args has 'mcp-config'"),
         ({"extra_args": {"resume": "x"}}, "extra_args has 'resume'"),
         ({"settings": '{"env": {"CLAUDE_CODE_SIMPLE": "1"}}'}, "CLAUDE_CODE_SIMPLE is set in settings"),
+        ({"settings": '{"permissions": {"allow": ["mcp__tools"]}}'}, "settings has 'mcp__tools'"),
+        ({"settings": '{"permissions": {"defaultMode": "bypassPermissions"}}'}, "settings has 'bypassPermissions'"),
+        ({"extra_args": {"settings": "{}"}}, "extra_args has 'settings'"),
     ],
 )
 def test_a_forbidden_option_is_named(tools: OfferedTools, options: dict[str, Any], named: str) -> None:

@@ -74,10 +74,12 @@ async def one_reply(open_stage: OpenStage, processes: CliProcesses) -> Stage:
 async def test_our_deferral_entry_is_the_clis_own_field_by_field(open_stage: OpenStage, tmp_path: Any) -> None:
     stage = await one_reply(open_stage, COLD)
     real, entries = deferral_of(stage), stored_entries(stage)
+    assert stage.model.requests[-1].resumed
     await stage.close()
     stage.database = tmp_path / "parked.db"
 
     ours = deferral_of(await one_reply(open_stage, A_MINUTE))
+    assert not stage.model.requests[-1].resumed
 
     assert list(ours) == list(real)
     fresh = {"uuid", "timestamp", "parentUuid", "sessionId"}
@@ -140,6 +142,67 @@ async def test_a_transcript_of_either_resumes_under_the_other(open_stage: OpenSt
     assert stage.posted == ["On its way.", "Again.", "A third time."]
     assert await stage.steps() == SLACK_REPLY_STEPS * 3
     stage.assert_one_result_each()
+
+
+@pytest.mark.parametrize(("first", "then"), [(COLD, A_MINUTE), (A_MINUTE, COLD)])
+async def test_a_call_that_waits_resumes_under_the_other(
+    bare_stage: Stage, first: CliProcesses, then: CliProcesses
+) -> None:
+    stage = bare_stage
+    await stage.open(stage.flow(processes=first))
+    stage.model.script(Reply(Text("I post."), slack_reply()), Reply(slack_reply("Two.")), Reply(Text("Posted.")))
+    await stage.turn("Post.")
+    await stage.close()
+    await stage.open(stage.flow(processes=then))
+
+    assert answer_of(await stage.decide(approve=True)) == "Posted."
+
+    assert stage.posted == ["On its way.", "Two."]
+    assert [request.resumed for request in stage.model.requests] == [False, True, then is COLD]
+    stage.assert_one_result_each()
+
+
+async def test_a_process_behind_the_conversation_is_of_no_use(open_stage: OpenStage) -> None:
+    stage = await open_stage(processes=A_MINUTE)
+    stage.model.script(Reply(slack_reply()), Reply(Text("Posted.")))
+    await stage.turn("Post it.")
+    # As after another Worker went on with the session: the transcript has a row this process does not know.
+    note = {"type": "summary", "summary": "of another Worker", "leafUuid": "x"}
+    with create_engine(f"sqlite:///{stage.database}").begin() as connection:
+        rows = connection.execute(text("select max(sequence) from dexbridge_transcript")).scalar_one()
+        connection.execute(
+            text("insert into dexbridge_transcript (session_id, sequence, entry) values ('s-1', :number, :entry)"),
+            {"number": rows + 1, "entry": json.dumps(note)},
+        )
+        connection.execute(
+            text("update dexbridge_sessions set state = json_set(state, '$.transcript_rows', :rows)"),
+            {"rows": rows + 1},
+        )
+
+    assert answer_of(await stage.decide(approve=True)) == "Posted."
+
+    assert stage.model.requests[-1].resumed
+
+
+async def test_nothing_waits_for_a_person_while_others_wait_for_a_process(open_stage: OpenStage) -> None:
+    stage = await open_stage(processes=CliProcesses(most=1, park_approval=timedelta(minutes=1)))
+    stage.model.script(Reply(slack_reply(), delay=1), Reply(Text("Nothing to do."), delay=0.1), Reply(Text("Posted.")))
+    asking = asyncio.create_task(stage.turn("Post it."))
+    await stage.model.wait_for_requests(1)
+
+    assert answer_of(await stage.turn("Hello.", session="s-2")) == "Nothing to do."
+
+    await asking
+    assert answer_of(await stage.decide(approve=True)) == "Posted."
+    assert stage.model.requests[-1].resumed
+
+
+async def test_nothing_waits_while_memory_is_short(open_stage: OpenStage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dexbridge.claude.processes.available_memory", lambda: 100_000_000)
+    stage = await one_reply(open_stage, A_MINUTE)
+
+    assert stage.model.requests[-1].resumed
+    assert stage.posted == ["On its way."]
 
 
 async def test_a_killed_process_costs_a_start_and_nothing_else(open_stage: OpenStage) -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
+from claude_agent_sdk import tool
+
+from dexbridge.claude.results import LONGEST_RESULT
 from dexbridge.claude.testing import CutStream, Reply, Text, ToolUse
-from dexbridge.toolsource import OutcomeKind
+from dexbridge.toolsource import OutcomeKind, ToolEffect, ToolPolicy
 from tests.fakes.claude_stage import CANCEL, LOOK_UP, SLACK_REPLY_STEPS, Stage, answer_of, slack_reply
 
 OpenStage = Callable[..., Awaitable[Stage]]
@@ -28,6 +32,22 @@ async def test_c13_a_long_or_broken_result_is_bounded_and_mended_and_the_session
 
     stage.model.script(Reply(Text("Still here.")))
     assert answer_of(await stage.turn("Are you there?")) == "Still here."
+
+
+async def test_c13_a_long_result_of_a_write_is_cut_once(open_stage: OpenStage) -> None:
+    @tool("export", "Export.", {"what": str})
+    async def export(arguments: dict[str, Any]) -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": str(arguments["what"]) * 200_000}, {"type": "image"}]}
+
+    policy = {"export": ToolPolicy(ToolEffect.NON_IDEMPOTENT_WRITE, requires_approval=False)}
+    stage = await open_stage(tools=[export], policies=policy)
+    stage.model.script(Reply(ToolUse("mcp__tools__export", {"what": "x"})), Reply(Text("Exported.")))
+    assert answer_of(await stage.turn("Export.")) == "Exported."
+    (result,), (call,) = stage.results(), await stage.calls()
+    assert result.text == call.text
+    left_out = int(result.text.rpartition("[")[2].split()[0])
+    assert left_out == 200_000 - result.text.count("x") + len("\n[image left out: results keep text only]")
+    assert len(result.text) <= LONGEST_RESULT
 
 
 async def test_c14_a_rejection_reaches_the_model_with_its_message(stage: Stage) -> None:

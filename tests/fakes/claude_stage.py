@@ -293,9 +293,12 @@ async def until(condition: Callable[[], bool], what: str) -> None:
 
 
 def cli_processes(parent: int | None = None) -> list[psutil.Process]:
-    """The CLI processes below a process, this one by default."""
+    """The CLI processes of a process, this one by default.
+
+    Not their own children too: one that a CLI has forked looks like it until its own program begins.
+    """
     found: list[psutil.Process] = []
-    for process in psutil.Process(parent).children(recursive=True):
+    for process in psutil.Process(parent).children():
         try:
             if process.status() != psutil.STATUS_ZOMBIE and "--output-format" in process.cmdline():
                 found.append(process)

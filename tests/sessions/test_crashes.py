@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dexbridge.sessions import EventKind, SessionStatus
 from dexbridge.toolsource import OutcomeKind
-from tests.sessions.conftest import Database, Talk, until
+from tests.fakes.scripted_runner import ScriptedRunner, Segment
+from tests.sessions.conftest import LIMITS, Database, Opening, Talk, until
 from tests.sessions.worker_processes import call, effects, visitor, worker
 
 BOTH_DATABASES = True
@@ -102,7 +103,7 @@ async def test_a_segment_that_ends_every_worker_is_given_up(database: Database) 
     async with visitor(database) as talk:
         await lose_workers(talk, database, call("after-first-segment"), "after-first-segment", LIVES)
         async with worker(database, "armed"):
-            assert "begun 3 times, and each time its Worker ended" in await talk.answer()
+            assert "begun 3 times, and each time its Worker was lost" in await talk.answer()
             assert effects(database) == ["first segment after-first-segment"] * LIVES
             assert (await talk.snapshot()).calls == ()
         async with worker(database):
@@ -133,3 +134,23 @@ async def reached(database: Database, point: str) -> None:
     mark = database.folder / f"reached {point}"
     await until(mark.exists)
     mark.unlink()
+
+
+async def test_a_worker_that_was_closed_did_not_end_in_its_segment(opening: Opening) -> None:
+    begun = asyncio.Event()
+
+    async def hang(_segment: Segment) -> None:
+        begun.set()
+        await asyncio.sleep(60)
+
+    limits = replace(LIMITS, segment_runs=1)
+    for number in range(3):
+        begun.clear()
+        async with opening(runner=ScriptedRunner(before=hang), limits=limits) as talk:
+            if number == 0:
+                await talk.say("hello")
+            async with asyncio.timeout(20):
+                await begun.wait()
+    async with opening(limits=limits) as talk:
+        assert await talk.answer() == "you said hello"
+        assert (await talk.snapshot()).state.runs == 1

@@ -59,6 +59,11 @@ class HandlerLock:
             self.give(recorded)
 
     @property
+    def recorded(self) -> CallResult | None:
+        """The result that is to be handed out, or was."""
+        return self._recorded
+
+    @property
     def handed_out(self) -> bool:
         """Whether the recorded result was given to the CLI."""
         return self._handed_out

@@ -19,7 +19,7 @@ from dexbridge.claude.transcript import SegmentTranscript
 from dexbridge.sessions import SegmentFailed
 from dexbridge.toolsource import MCP_SERVER, OfferedTools, leaves_segment, mcp_name, short_name
 
-__all__ = ["BuildOptions", "ClaudeAgentOptionsContext", "check_options", "segment_options"]
+__all__ = ["BuildOptions", "ClaudeAgentOptionsContext", "check_options", "segment_options", "tool_seconds"]
 
 _HOOK_SECONDS = 30.0
 _OURS = (
@@ -44,7 +44,10 @@ _FORBIDDEN_FLAGS = (
     "fork-session",
     "no-session-persistence",
     "mcp-config",
+    "settings",
 )
+# Not within parentheses, as in `Bash(git log, git show)`.
+_SEPARATOR = re.compile(r"[,\s]+(?![^(]*\))")
 _CREDENTIALS = (
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
@@ -93,8 +96,10 @@ def check_options(options: ClaudeAgentOptions, tools: OfferedTools, environment:
 
 def _option_faults(options: ClaudeAgentOptions, tools: OfferedTools) -> Iterator[str]:
     yield from _list_faults(options, tools)
-    if options.permission_mode == "bypassPermissions":
-        yield "permission_mode is 'bypassPermissions': choose another, such as 'default'"
+    modes = {"permission_mode": options.permission_mode, "settings": _permissions(options).get("defaultMode")}
+    for where, mode in modes.items():
+        if mode == "bypassPermissions":
+            yield f"{where} has 'bypassPermissions': choose another mode, such as 'default'"
     if not isinstance(options.mcp_servers, dict):
         yield "mcp_servers is a path: pass a dict, so that the server of the tools can be added"
     else:
@@ -113,9 +118,15 @@ def _option_faults(options: ClaudeAgentOptions, tools: OfferedTools) -> Iterator
 def _list_faults(options: ClaudeAgentOptions, tools: OfferedTools) -> Iterator[str]:
     leaving = [mcp_name(tool.name) for tool in tools if leaves_segment(tool)]
     flags = {flag.lstrip("-").replace("-", "").lower(): value for flag, value in options.extra_args.items()}
-    smuggled = (flags.get("allowedtools") or "").replace(",", " ").split()
-    for where, entries in (("allowed_tools", options.allowed_tools), ("extra_args", smuggled)):
-        for entry in entries:
+    places = {
+        "allowed_tools": options.allowed_tools,
+        "extra_args": [flags.get("allowedtools") or ""],
+        "settings": _permissions(options).get("allow"),
+    }
+    for where, listed in places.items():
+        # One entry may be several for the CLI.
+        entries = cast("list[Any]", listed) if isinstance(listed, list) else []
+        for entry in (one for several in entries for one in _SEPARATOR.split(str(several)) if one):
             if covered := _covered(entry, leaving):
                 yield f"{where} has {entry!r}, which covers {covered}: its calls must leave the CLI, remove the entry"
     for entry in options.disallowed_tools:
@@ -133,15 +144,37 @@ def _environment_faults(options: ClaudeAgentOptions, environment: Mapping[str, s
         yield "the CLI has no credential: set ANTHROPIC_API_KEY in the Worker's environment"
 
 
+def tool_seconds(options: ClaudeAgentOptions) -> float | None:
+    """Seconds after which the CLI gives up on a tool of a server, when the application has changed them."""
+    chosen = [
+        variables["MCP_TOOL_TIMEOUT"]
+        for variables in (options.env, _settings_env(options))
+        if variables.get("MCP_TOOL_TIMEOUT", "").strip()
+    ]
+    try:
+        return min((float(milliseconds) / 1000 for milliseconds in chosen), default=None)
+    except ValueError:
+        return 0.0
+
+
 def _settings_env(options: ClaudeAgentOptions) -> Mapping[str, str]:
     """The `env` of `settings`, which the CLI takes into its environment."""
+    return {name: str(value) for name, value in _settings(options, "env").items()}
+
+
+def _permissions(options: ClaudeAgentOptions) -> Mapping[str, Any]:
+    return _settings(options, "permissions")
+
+
+def _settings(options: ClaudeAgentOptions, name: str) -> Mapping[str, Any]:
+    """That object of `settings`, which are JSON or a path; empty when there is none."""
     text = (options.settings or "").strip()
     try:
         settings: Any = json.loads(text if text.startswith("{") else Path(text).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    found = cast("dict[str, Any]", settings).get("env") if isinstance(settings, dict) else None
-    return {k: str(v) for k, v in cast("dict[str, Any]", found).items()} if isinstance(found, dict) else {}
+    found = cast("dict[str, Any]", settings).get(name) if isinstance(settings, dict) else None
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
 def _covered(entry: str, offered: Sequence[str]) -> str | None:

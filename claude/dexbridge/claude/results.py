@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-__all__ = ["LONGEST_RESULT", "bounded", "text_of", "well_formed"]
+from claude_agent_sdk import ToolResultBlock
+
+from dexbridge.sessions import CallResult
+
+__all__ = ["LONGEST_RESULT", "bounded", "is_told", "text_of", "well_formed"]
 
 LONGEST_RESULT = 20_000
 """Characters. Beyond about 50,000, or 25,000 tokens, the CLI writes a result to a file the agent cannot read."""
+
+_LINE = 100
+_COMPARED = 500
 
 
 def well_formed(text: str) -> str:
@@ -21,7 +28,9 @@ def bounded(text: str) -> str:
     text = well_formed(text)
     if len(text) <= LONGEST_RESULT:
         return text
-    return f"{text[:LONGEST_RESULT]}\n[{len(text) - LONGEST_RESULT} of {len(text)} characters left out here]"
+    # With its line it is short enough to pass here again as it is: a recorded result does.
+    kept = LONGEST_RESULT - _LINE
+    return f"{text[:kept]}\n[{len(text) - kept} of {len(text)} characters left out here]"
 
 
 def text_of(result: Mapping[str, Any]) -> str:
@@ -39,3 +48,14 @@ def text_of(result: Mapping[str, Any]) -> str:
             else:
                 parts.append(f"[{known.get('type', 'unknown')} left out: results keep text only]")
     return bounded("\n".join(parts))
+
+
+def is_told(recorded: CallResult, told: ToolResultBlock) -> bool:
+    """Whether what the model is told of a call is what was recorded.
+
+    The CLI trims errors, cuts long ones in the middle, and has words of its own for an empty text.
+    """
+    blocks = told.content if isinstance(told.content, list) else [{"type": "text", "text": told.content or ""}]
+    text = "\n".join(str(block.get("text", "")) for block in blocks).strip()
+    begins = well_formed(recorded.text).strip()[:_COMPARED]
+    return (told.is_error is True) == recorded.is_error and (not begins or text.startswith(begins))

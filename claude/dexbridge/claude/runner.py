@@ -17,9 +17,15 @@ from claude_agent_sdk import ClaudeAgentOptions
 from dexbridge.claude.failures import as_segment_failure
 from dexbridge.claude.handler_lock import HandlerLock
 from dexbridge.claude.hook_lock import HookLock, LeavingCall
-from dexbridge.claude.options import BuildOptions, ClaudeAgentOptionsContext, check_options, segment_options
+from dexbridge.claude.options import (
+    BuildOptions,
+    ClaudeAgentOptionsContext,
+    check_options,
+    segment_options,
+    tool_seconds,
+)
 from dexbridge.claude.parking import Parked, ParkingLot
-from dexbridge.claude.processes import CliProcesses, ProcessSlots
+from dexbridge.claude.processes import CliProcesses, memory_is_short, shared_slots
 from dexbridge.claude.segment import Segment
 from dexbridge.claude.transcript import SegmentTranscript, write_transcript
 from dexbridge.claude.worker_folder import WorkerFolder
@@ -31,6 +37,7 @@ __all__ = ["ClaudeRunner"]
 logger = logging.getLogger(__name__)
 
 _CLOSE_SECONDS = 30.0
+_MARGIN_SECONDS = 30.0
 
 
 class ClaudeRunner:
@@ -55,7 +62,8 @@ class ClaudeRunner:
         self._flow_type = flow_type
         self._processes = processes
         self._lot = ParkingLot()
-        self._slots = ProcessSlots(processes.most, self._lot.make_room)
+        self._slots = shared_slots(processes)
+        self._slots.evict_from(self._lot)
         self._folder = WorkerFolder()
         self._running: set[asyncio.Task[Any]] = set()
         self._ending: set[asyncio.Task[None]] = set()
@@ -97,6 +105,8 @@ class ClaudeRunner:
                 if parked is not None:
                     held.push_async_exit(parked.held)
                 else:
+                    if memory_is_short():
+                        await self._lot.make_room()
                     await self._slots.take()
                     held.callback(self._slots.give_back)
                 async with timer:
@@ -154,6 +164,8 @@ class ClaudeRunner:
             # a tool is back in a moment, and a new process would cost more than it keeps.
             if (call.asks and self._slots.wanted) or self._processes.bound(asks=call.asks) <= 0:
                 return False
+            if memory_is_short() or not self._outlasts(options, asks=call.asks):
+                return False
             return await segments[0].park(call)
 
         hook_lock = HookLock(self._tools, result, park)
@@ -189,6 +201,11 @@ class ClaudeRunner:
         )
         segments.append(segment)
         return segment
+
+    def _outlasts(self, options: ClaudeAgentOptions, *, asks: bool) -> bool:
+        """Whether the CLI waits for a tool longer than we do; past its own bound it would go on by itself."""
+        seconds = tool_seconds(options)
+        return seconds is None or seconds > self._processes.bound(asks=asks) + _MARGIN_SECONDS
 
     def _asks(self, wish: ToolWish) -> bool:
         """Whether the call waits for a person."""

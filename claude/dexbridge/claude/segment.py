@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +19,9 @@ from claude_agent_sdk import (
     StreamEvent,
     SystemMessage,
     TextBlock,
+    ToolResultBlock,
     ToolUseBlock,
+    UserMessage,
 )
 
 from dexbridge.claude.deferral_entry import COMPARED_CLI_VERSIONS, deferral_entry, holds_call
@@ -27,7 +29,7 @@ from dexbridge.claude.failures import check_init, check_result, check_retry
 from dexbridge.claude.handler_lock import HandlerLock
 from dexbridge.claude.hook_lock import HookLock, LeavingCall
 from dexbridge.claude.replies import StreamedReplies
-from dexbridge.claude.results import well_formed
+from dexbridge.claude.results import is_told, well_formed
 from dexbridge.claude.transcript import SegmentTranscript
 from dexbridge.claude.versions import warn_if_untested
 from dexbridge.sessions import CallResult, SegmentFailed, ToolWish
@@ -37,7 +39,8 @@ __all__ = ["Segment", "SegmentResult"]
 
 logger = logging.getLogger(__name__)
 
-_HAND_OVER_SECONDS = 120.0
+_START_AND_TAKE_SECONDS = 120.0
+_TAKE_SECONDS = 15.0
 _WHOLE_REPLY_SECONDS = 20.0
 _MIRROR_SECONDS = 5.0
 
@@ -89,6 +92,7 @@ class Segment:
     _client: ClaudeSDKClient | None = None
     _messages: AsyncGenerator[Message] | None = None
     _next: asyncio.Task[Message] | None = None
+    _told: bool = False
     _parked: asyncio.Future[SegmentResult] | None = None
     _cli_version: str | None = None
 
@@ -168,7 +172,8 @@ class Segment:
         self.hook_lock.hold(bool(prompts))
         if result is not None:
             self.handler_lock.give(result)
-        ended = await self._until_result(handing_over=True)
+        # A resume with nothing pending would wait for ever, and a process that waits may be stuck.
+        ended = await self._until_result(take_within=_START_AND_TAKE_SECONDS if result is None else _TAKE_SECONDS)
         if not prompts:
             return ended
         self.hook_lock.hold(False)
@@ -176,28 +181,30 @@ class Segment:
 
     async def _ask(self, client: ClaudeSDKClient, prompts: Sequence[str]) -> SegmentResult:
         await client.query("\n\n".join(prompts))
-        return await self._until_result(handing_over=False)
+        return await self._until_result(take_within=None)
 
-    async def _until_result(self, *, handing_over: bool) -> SegmentResult:
+    async def _until_result(self, *, take_within: float | None) -> SegmentResult:
+        """Hears the CLI to the end of the run; `take_within` seconds, it must take the recorded result."""
         assert self._messages is not None, "messages come from a connected CLI"
         self._heard.clear()
+        self._told = False
         self._parked = asyncio.get_running_loop().create_future()
         while True:
             if self._next is None:
                 self._next = asyncio.ensure_future(anext(self._messages))
-            # A resume with nothing pending would wait for ever.
-            bound = _HAND_OVER_SECONDS if handing_over and not self.handler_lock.handed_out else None
+            bound = None if self._told else take_within
             await asyncio.wait((self._next, self._parked), timeout=bound, return_when=asyncio.FIRST_COMPLETED)
             if self._next.done():
                 message = self._taken(self._next)
                 self._next = None
                 if isinstance(message, ResultMessage):
-                    return self._end(message, handing_over=handing_over)
+                    return self._end(message, handing_over=take_within is not None)
                 await self._hear(message)
             elif self._parked.done():
+                self._check_told(handing_over=take_within is not None)
                 return self._parked.result()
-            elif not self.handler_lock.handed_out:
-                raise SegmentFailed("The CLI did not ask for the result of the pending call.")
+            else:
+                raise SegmentFailed(f"The CLI did not take the result of the pending call within {bound:g} s.")
 
     def _taken(self, task: asyncio.Task[Message]) -> Message:
         try:
@@ -206,12 +213,9 @@ class Segment:
             raise SegmentFailed("The CLI ended without a result.") from None
 
     async def _end_client(self) -> None:
-        if self._next is not None:
-            self._next.cancel()
-            await asyncio.gather(self._next, return_exceptions=True)
-            self._next = None
+        heard, self._next = self._next, None
         if self._client is not None:
-            await _end(self._client)
+            await _end(self._client, heard)
 
     async def _hear(self, message: Message) -> None:
         match message:
@@ -229,8 +233,24 @@ class Segment:
                 self._heard.extend(
                     _Heard(reply, block) for block in content if isinstance(block, TextBlock | ToolUseBlock)
                 )
+            case UserMessage(parent_tool_use_id=None, content=list(blocks)):
+                self._hear_results(block for block in blocks if isinstance(block, ToolResultBlock))
             case _:
                 pass
+
+    def _check_told(self, *, handing_over: bool) -> None:
+        if handing_over and not self._told:
+            raise SegmentFailed("The CLI went on without the recorded result of the pending call.")
+
+    def _hear_results(self, results: Iterable[ToolResultBlock]) -> None:
+        recorded = self.handler_lock.recorded
+        for result in results:
+            if recorded is None or result.tool_use_id != recorded.tool_use_id:
+                continue
+            if not (self.handler_lock.handed_out and is_told(recorded, result)):
+                # Such as that the call took too long: the next attempt gives it what was recorded.
+                raise SegmentFailed("The CLI tells the model something else of the call than what was recorded.")
+            self._told = True
 
     def _said_before(self, tool_use_id: str) -> str:
         """What was said before a call. Text after it was written without its result, and is dropped.
@@ -255,8 +275,7 @@ class Segment:
 
     def _end(self, message: ResultMessage, *, handing_over: bool) -> SegmentResult:
         check_result(message, str(self.options.model or "the default model"))
-        if handing_over and not self.handler_lock.handed_out:
-            raise SegmentFailed("The CLI went on without the recorded result of the pending call.")
+        self._check_told(handing_over=handing_over)
         deferred = message.deferred_tool_use
         if deferred is None:
             return SegmentResult(None, self._answer(message))
@@ -282,9 +301,16 @@ def _quiet_killing() -> Generator[None]:
         log.removeFilter(tells_something)
 
 
-async def _end(client: ClaudeSDKClient) -> None:
+async def _end(client: ClaudeSDKClient, heard: asyncio.Task[Message] | None) -> None:
     """Ends the CLI, however often the task is cancelled meanwhile: the SDK would leave the process behind."""
-    ending = asyncio.ensure_future(client.disconnect())
+
+    async def end() -> None:
+        if heard is not None:
+            heard.cancel()
+            await asyncio.gather(heard, return_exceptions=True)
+        await client.disconnect()
+
+    ending = asyncio.ensure_future(end())
     cancelled = False
     while not ending.done():
         try:

@@ -47,8 +47,8 @@ async def run_model(context: StepContext) -> Change:
     if (runs := context.state.runs) > context.flow.limits.segment_runs:
         return _failed(
             context,
-            f"This segment was begun {runs - 1} times, and each time its Worker ended before the segment did; it is "
-            "not begun again. What ended the Workers is in their logs or their machine's.",
+            f"This segment was begun {runs - 1} times, and each time its Worker was lost before it ended; it is not "
+            "begun again. What ended the Workers is in their logs or their machine's.",
         )
     try:
         ran = await _unless_cancelled(context, _segment(context))

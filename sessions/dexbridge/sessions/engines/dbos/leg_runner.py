@@ -151,6 +151,10 @@ class LocalLegRunner:
             logger.warning("%s", taken)
             await self._settle_late(context)
             return None
+        except asyncio.CancelledError:
+            if self._closing:
+                await self._uncount(session_id, fenced)
+            raise
         assert isinstance(result, Committed)
         after = result.transition.state
         if after.due is None or not _is_ours(after, leg, epoch):
@@ -176,6 +180,14 @@ class LocalLegRunner:
             cancelled=lambda: self._cancelled(session_id, leg, epoch),
             started_at=now(),
         )
+
+    async def _uncount(self, session_id: str, fenced: Callable[[Change], Change]) -> None:
+        """A run that was stopped by the close of its Worker did not end it; see `SessionLimits.segment_runs`."""
+        uncounted = fenced(lambda newest: Transition(newest.model_copy(update={"runs": newest.runs - 1})))
+        try:
+            await self._commits.commit(session_id, uncounted)
+        except Exception as error:  # noqa: BLE001 - the close goes on; one run too many is counted
+            logger.debug("The stopped run of %s stays counted: %s.", session_id, type(error).__name__)
 
     async def _cancelled(self, session_id: str, leg: int, epoch: int) -> None:
         """See `StepContext`. What another process commits is seen at the next look."""
