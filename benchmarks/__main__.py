@@ -19,11 +19,12 @@ from benchmarks import (
     turnaround,
     whole_turn,
 )
-from benchmarks.report import Comparison, print_table, write_json
+from benchmarks.report import Comparison, print_table, say_how_busy, write_json
 
 
 async def _main() -> bool:
     comparisons: list[Comparison] = []
+    say_how_busy()
     # Each in a loop of its own: some call DBOS themselves, which takes a loop's threads away at the close.
     for script in (
         turnaround,
@@ -41,10 +42,10 @@ async def _main() -> bool:
         print_table(measured)
         comparisons += measured
     write_json(comparisons, Path("benchmarks.json"))
-    if not os.environ.get("DEXBRIDGE_TEST_POSTGRES"):
-        print("PostgreSQL was left out: DEXBRIDGE_TEST_POSTGRES is empty, run `make services`.")
     missed = [item.name for item in comparisons if item.missed]
-    print(f"Missed: {'; '.join(missed)}." if missed else "Every goal was met.")
+    print(f"Missed: {'; '.join(missed)}." if missed else "Every goal that was measured was met.")
+    if not os.environ.get("DEXBRIDGE_TEST_POSTGRES"):
+        print("Not measured: PostgreSQL. DEXBRIDGE_TEST_POSTGRES is empty, run `make services`.")
     return not missed
 
 

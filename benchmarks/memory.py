@@ -150,6 +150,7 @@ async def measure(turns: int = _TURNS) -> Sequence[Comparison]:
                 await _turns(sessions, "late", turns - _WARM_TURNS)
                 late, late_files = await held.at_rest()
                 looking.cancel()
+    assert max(held.processes) > 0, "the CLIs were not seen"
     after, goal = f"after {_WARM_TURNS}", Goal(ratio=_GROWTH)
     return [
         compare(f"a Worker's memory after {turns} turns", late, after, early, goal, unit="MB"),

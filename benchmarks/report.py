@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import statistics
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-__all__ = ["Comparison", "Goal", "compare", "main", "print_table", "write_json"]
+__all__ = ["Comparison", "Goal", "compare", "main", "print_table", "say_how_busy", "write_json"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,10 @@ def compare(
 
 
 def print_table(comparisons: Sequence[Comparison]) -> None:
-    """Prints two lines per comparison: the numbers, then what they are measured against and the goals."""
+    """Prints two lines per comparison: the numbers, then what they are measured against and the goals.
+
+    `base` is what a row is measured against, `ratio` is p50 by base p50, `p95 ratio` p95 by base p95.
+    """
     print(f"{'what':<56} {'p50':>8} {'p95':>8} {'base p50':>9} {'base p95':>9} {'ratio':>7} {'p95 ratio':>9}")
     for item in comparisons:
         print(
@@ -106,15 +110,25 @@ def write_json(comparisons: Sequence[Comparison], path: Path) -> None:
 
 
 def main(measure: Callable[[], Awaitable[Sequence[Comparison]]]) -> None:
-    """Runs one script from the command line; exit code 1 when a goal was missed."""
+    """Runs one script from the command line and writes its JSON; exit code 1 when a goal was missed."""
 
     async def run() -> Sequence[Comparison]:
         return await measure()
 
+    say_how_busy()
     measured = asyncio.run(run())
     print_table(measured)
+    write_json(measured, Path(f"benchmarks-{Path(sys.argv[0]).stem}.json"))
     if any(item.missed for item in measured):
         sys.exit(1)
+
+
+def say_how_busy() -> None:
+    """Says so when others are at work on this machine: goals are for a quiet one."""
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    print(f"Measuring; load {load:.1f} on {cores} cores.", flush=True)
+    if load > cores / 2:
+        print("The machine is busy: what is missed now may be met on a quiet one.", flush=True)
 
 
 def _percentiles(samples: Sequence[float], factor: float) -> tuple[float, float]:

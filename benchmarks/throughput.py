@@ -43,7 +43,7 @@ async def measure(rounds: int = _ROUNDS) -> Sequence[Comparison]:
                 medians.append(statistics.median(each))
     return [
         compare(f"{_SESSIONS} turns at once, all done", ours, "as many on the bare SDK", bare, Goal(1.25)),
-        compare(f"slowest of {_SESSIONS} turns at once", slowest, "their median", medians, Goal(2)),
+        compare(f"slowest of {_SESSIONS} turns at once", slowest, "the median of the same turns", medians, Goal(2)),
     ]
 
 
