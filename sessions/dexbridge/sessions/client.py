@@ -125,8 +125,12 @@ class AgentSessionClient:
     async def prune(self, older_than: timedelta) -> Sequence[str]:
         """Deletes the sessions that are idle or ended and were last changed that long ago; returns their IDs.
 
-        Their state, transcript, messages, calls, events and the engine's own rows go. The IDs stay taken for ever,
+        A session with a call whose outcome nobody knows is kept until somebody settles it, however old it is. Of the
+        others state, transcript, messages, calls, events and the engine's own rows go. The IDs stay taken for ever,
         since a session with the same ID would repeat Call IDs.
+
+        Args:
+            older_than: Time since the last change; `timedelta(0)` takes all that are idle or ended.
         """
         if older_than < timedelta(0):
             raise InvalidRequest(f"older_than must not be negative, not {older_than}.")

@@ -49,7 +49,10 @@ class SessionEngine(Protocol):
         ...
 
     async def prune(self, older_than: datetime) -> Sequence[str]:
-        """Deletes sessions that are idle or ended and were last changed before; keeps their IDs. Returns the IDs."""
+        """Deletes sessions that are idle or ended and were last changed before; keeps their IDs. Returns the IDs.
+
+        A session that holds an outcome nobody knows is not deleted.
+        """
         ...
 
     async def snapshot(self, session_id: str) -> SessionSnapshot:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +18,7 @@ from dexbridge.sessions.snapshot import SessionSummary
 from dexbridge.sessions.state import SessionState
 from dexbridge.toolsource import OutcomeKind
 
-__all__ = ["PRUNED", "list_sessions"]
+__all__ = ["PRUNED", "holds_unknown", "list_sessions"]
 
 PRUNED = "pruned"
 """Status of a row that only keeps its ID from being taken again."""
@@ -41,16 +41,27 @@ def list_sessions(
         )
     )
     titles = {row.session_id: row.message for row in first}
+    records = _maybe_unknown(connection, found)
+    return [_summary(row, titles.get(row.session_id), records[row.session_id]) for row in rows]
+
+
+def holds_unknown(connection: Connection, session_id: str) -> bool:
+    """Whether the session has a call whose outcome nobody knows. Raises `UnreadableSession`."""
+    records = _maybe_unknown(connection, [session_id])[session_id]
+    return any(stored(CallRecord, record, session_id).outcome is OutcomeKind.OUTCOME_UNKNOWN for record in records)
+
+
+def _maybe_unknown(connection: Connection, session_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
     # The text only narrows the rows down; an argument may hold it too.
-    maybe_unknown = connection.execute(
+    query = (
         select(calls.c.session_id, calls.c.record)
-        .where(calls.c.session_id.in_(found), calls.c.record.contains(OutcomeKind.OUTCOME_UNKNOWN.value))
+        .where(calls.c.session_id.in_(session_ids), calls.c.record.contains(OutcomeKind.OUTCOME_UNKNOWN.value))
         .order_by(calls.c.started_at)
     )
     records: dict[str, list[str]] = defaultdict(list)
-    for row in maybe_unknown:
+    for row in connection.execute(query):
         records[row.session_id].append(row.record)
-    return [_summary(row, titles.get(row.session_id), records[row.session_id]) for row in rows]
+    return records
 
 
 def _summary(row: Row[Any], first: str | None, records: Sequence[str]) -> SessionSummary:

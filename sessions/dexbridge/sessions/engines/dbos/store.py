@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.engines.dbos.database import reading, reading_at_once, writing
-from dexbridge.sessions.engines.dbos.listing import PRUNED, list_sessions
+from dexbridge.sessions.engines.dbos.listing import PRUNED, holds_unknown, list_sessions
 from dexbridge.sessions.engines.dbos.schema import (
     attempts,
     calls,
@@ -151,6 +151,7 @@ class SessionStore:
     def prune(self, before: datetime) -> Sequence[tuple[str, int]]:
         """Deletes idle and ended sessions last changed before; returns their IDs and how many legs each had.
 
+        One that holds an outcome nobody knows is kept until somebody settles it; settling takes the same lock.
         Those that were pruned earlier, but not `forgotten`, are returned too.
         """
         rest = (SessionStatus.IDLE.value, SessionStatus.ENDED.value)
@@ -165,6 +166,8 @@ class SessionStore:
                 if connection.execute(still).scalar_one_or_none() is None:
                     continue
                 state, version = self._state(connection, session_id)
+                if holds_unknown(connection, session_id):
+                    continue
                 for table in (messages, transcript, events, calls, attempts, message_keys):
                     connection.execute(delete(table).where(table.c.session_id == session_id))
                 # The row stays, so that the ID is never taken again; until it is forgotten, with the number of legs.

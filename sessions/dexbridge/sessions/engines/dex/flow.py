@@ -181,10 +181,13 @@ class DexSessionFlow(dex.Flow[None]):
         timeout=_RPC_LIMIT,
         lock_attributes=(SESSION.lock(),),
         is_transactional=True,
-        load_attribute_maps=(MESSAGE_KEYS,),
+        load_attribute_maps=(MESSAGE_KEYS, CALLS),
     )
     def prune(self, context: dex.Context, input: str) -> dex.RPCResult[bool]:  # noqa: A002 - the SDK's name
-        """Forgets a session that is idle or ended and was last changed before that time, and closes its Flow."""
+        """Forgets a session that is idle or ended and was last changed before that time, and closes its Flow.
+
+        One that holds an outcome nobody knows is left as it is.
+        """
         forgotten = forget(context, self._envelope(context), input)
         if forgotten is None:
             return dex.RPCResult(output=False)

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import dex
 
+from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.engines.dex.schema import (
     ATTEMPTS,
     CALLS,
@@ -15,10 +16,11 @@ from dexbridge.sessions.engines.dex.schema import (
     TRANSCRIPT,
     number,
 )
-from dexbridge.sessions.engines.dex.stored import Envelope
+from dexbridge.sessions.engines.dex.stored import Envelope, decode
 from dexbridge.sessions.engines.dex.writing import attempt_key
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import SessionState, SessionStatus
+from dexbridge.toolsource import OutcomeKind
 
 __all__ = ["forget"]
 
@@ -26,10 +28,16 @@ _MOST_ATTEMPTS = 10
 
 
 def forget(context: dex.Context, envelope: Envelope, older_than: str) -> Envelope | None:
-    """Stages the deletion of a session's entries; returns what is left, or `None` when it is not to be pruned."""
+    """Stages the deletion of a session's entries; returns what is left, or `None` when it is not to be pruned.
+
+    One that holds an outcome nobody knows is not, however old it is; settling takes the same lock.
+    """
     state = envelope.state
     at_rest = state.status in (SessionStatus.IDLE, SessionStatus.ENDED)
     if envelope.pruned or not at_rest or envelope.updated_at >= datetime.fromisoformat(older_than):
+        return None
+    calls = (decode(CallRecord, CALLS.get(context, step), state.session_id) for step in envelope.call_ids)
+    if any(call.outcome is OutcomeKind.OUTCOME_UNKNOWN for call in calls):
         return None
     for sequence in range(1, state.message_count + 1):
         MESSAGES.delete(context, number(sequence))
