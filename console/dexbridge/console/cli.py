@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 import typer
+from typer.core import TyperGroup
 
 # Name, module with a Typer called `app`, what `dexbridge --help` says of it.
 COMMANDS: Final = (
@@ -20,11 +22,29 @@ COMMANDS: Final = (
     ("graph", "dexbridge.console.commands.graph", "Draw the Steps and how they follow one another."),
 )
 
+_READER_GONE: Final = 141
+"""As a shell reports SIGPIPE. The signal itself would end a server whenever a client goes away."""
+
+
+class _Commands(TyperGroup):
+    """Every command ends quietly when what it writes to is closed, as in `dexbridge sessions list | head -1`."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # What is still buffered would fail once more when the interpreter ends.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            for stream in (sys.stdout, sys.stderr):
+                os.dup2(nowhere, stream.fileno())
+            sys.exit(_READER_GONE)
+
 
 def build_app(arguments: Sequence[str]) -> typer.Typer:
     """The command line for these arguments: only the sub-command they name is imported."""
     app = typer.Typer(
         name="dexbridge",
+        cls=_Commands,
         help="Connector operations as durable tools of Claude agents.",
         no_args_is_help=True,
         add_completion=False,

@@ -59,7 +59,11 @@ def check_database(url: str) -> None:
 
 
 def run(work: Coroutine[Any, Any, int]) -> None:
-    """Runs a command to its exit code. What the rooms say about a mistake is printed as one line, with exit code 2."""
+    """Runs a command to its exit code. What the rooms say about a mistake is printed as one line, with exit code 2.
+
+    Raises:
+        BrokenPipeError: Nobody reads what it prints.
+    """
     try:
         code = asyncio.run(work)
     except WorkerAlreadyRunning:
@@ -69,6 +73,8 @@ def run(work: Coroutine[Any, Any, int]) -> None:
             err=True,
         )
         code = 2
+    except BrokenPipeError:
+        raise  # `cli` ends every command whose reader is gone
     except _SAID_PLAINLY as error:
         typer.echo(plain(str(error)), err=True)
         code = 2
