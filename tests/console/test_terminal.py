@@ -187,6 +187,7 @@ async def test_an_operator_decides_and_settles_beside_a_worker(commands: Command
     async with commands.worker():
         chat = await commands.run("chat", "--app", SCRIPTED, given=REFUND)
         assert "A Worker runs on this database already" in chat.output
+        assert "Posts go to the Slack of that process" in chat.output
         assert chat.code == 3
         line = await commands.pending()
         session = str(line["session_id"])

@@ -41,6 +41,10 @@ async def _chat(app_name: str, url: str, session: str | None, flow: str | None) 
             engine = await opened.enter_async_context(open_engine(url, flows))
         except WorkerAlreadyRunning:
             engine = await opened.enter_async_context(open_engine(url, flows, run_steps=False))
-            terminal.say("A Worker runs on this database already; it runs the Steps.")
+            # The application may just have said that it serves a model and a Slack here; nothing will reach them.
+            terminal.say(
+                "A Worker runs on this database already; it runs the Steps, with its own model and connections. Posts "
+                "go to the Slack of that process, not to a local one that was started here."
+            )
         client = AgentSessionClient(engine, flow or flows[0].flow_type)
         return await Chat(client, terminal).run(session)
