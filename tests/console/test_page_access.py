@@ -48,6 +48,13 @@ async def test_nothing_is_shown_before_a_login(http: aiohttp.ClientSession) -> N
         assert answer.status == 401
 
 
+async def test_a_session_that_is_gone_may_have_been_pruned(http: aiohttp.ClientSession) -> None:
+    cookie = await log_in(http)
+    assert cookie is not None
+    async with http.get("/session?id=gone", headers={"Cookie": cookie}) as answer:
+        assert (answer.status, "it may have been pruned" in await answer.text()) == (404, True)
+
+
 async def test_a_wrong_key_or_a_forged_cookie_opens_nothing(http: aiohttp.ClientSession) -> None:
     assert await log_in(http, key="wrong") is None
     assert await log_in(http, key="") is None

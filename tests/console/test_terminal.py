@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import sys
 from collections.abc import AsyncGenerator, Sequence
@@ -19,7 +20,7 @@ import pytest
 from dexbridge.console.chat import Chat
 from dexbridge.console.flows import CannotLoad, open_flows
 from dexbridge.console.terminal import Terminal
-from dexbridge.sessions import AgentSessionClient, open_engine
+from dexbridge.sessions import AgentSessionClient, EventKind, open_engine
 from tests.console.conftest import ROOT, SCRIPTED, environment
 from tests.console.scripted_app import flows as scripted_flows
 
@@ -203,6 +204,10 @@ async def test_an_operator_decides_and_settles_beside_a_worker(commands: Command
         "sessions", "settle", session, "CallSingleAttemptTool-1", "--not-sent", "--note", "Seen."
     )
     assert settled.code == 0
+    again = await commands.run("sessions", "settle", session, "CallSingleAttemptTool-1", "--sent")
+    assert (again.code, "is settled already: failed, by " in again.output) == (1, True)
+    unsaid = await commands.run("sessions", "settle", session, "CallSingleAttemptTool-1")
+    assert (unsaid.code, "--sent" in unsaid.errors, "--not-sent" in unsaid.errors) == (2, True, True)
     snapshot = json.loads((await commands.run("sessions", "show", session, "--json")).output)["snapshot"]
     (call,) = snapshot["calls"]
     assert (call["outcome"], call["settled_by"], call["note"]) == ("failed", "person", "Seen.")
@@ -216,6 +221,46 @@ async def test_a_rejection_is_made_in_a_terminal(commands: Commands) -> None:
     assert (kept.code, "Nothing was decided." in kept.output) == (1, True)
     gone = await commands.in_terminal(*rejecting, answers=[("Reject this call? [y/n] ", "y\n")])
     assert (gone.code, "Rejected." in gone.output) == (0, True)
+
+
+async def test_what_cannot_be_settled_is_said(commands: Commands) -> None:
+    await commands.run("chat", "--app", SCRIPTED, given='call look_up_order {"order_id": "1"}\n')
+    (line,) = json.loads((await commands.run("sessions", "list", "--json")).output)
+    session = str(line["session_id"])
+    shown = json.loads((await commands.run("sessions", "show", session, "--json")).output)["snapshot"]
+    known = await commands.run("sessions", "settle", session, shown["calls"][0]["step_execution_id"], "--sent")
+    assert (known.code, "was never unknown: succeeded" in known.output) == (1, True)
+    none = await commands.run("sessions", "settle", session, "CallSingleAttemptTool-7", "--sent")
+    assert (none.code, "No call was recorded for a Step CallSingleAttemptTool-7" in none.output) == (1, True)
+
+
+async def test_the_operator_commands_of_the_quick_start_work(commands: Commands) -> None:
+    """Each line as bash reads it, on a session of its own that wants it."""
+    document = (ROOT / "docs" / "quick-start.md").read_text()
+    lines = re.findall(r"^dexbridge (sessions (show|approve|reject|settle) .*)$", document, re.MULTILINE)
+    assert [deed for _, deed in lines] == ["show", "approve", "approve", "reject", "settle"]
+    interrupts: list[str] = []
+    async with open_engine(commands.url, scripted_flows()) as engine:
+        sessions = AgentSessionClient(engine)
+        for number, (_, deed) in enumerate(lines):
+            await sessions.start_session(f"s-{number}")
+            await sessions.send_user_message(f"s-{number}", REFUND)
+            async for event in sessions.read_events(f"s-{number}", follow=True):
+                if event.kind is EventKind.INTERRUPT_OPENED:
+                    interrupts.append(event.data["interrupt_id"])
+                    if deed != "settle":
+                        break
+                    await sessions.resolve_interrupt(f"s-{number}", interrupts[-1], approved=True)
+                elif event.kind is EventKind.TURN_ANSWERED:
+                    break
+    for number, (line, deed) in enumerate(lines):
+        given = line.replace("$session", f"s-{number}").replace("$interrupt", interrupts[number])
+        arguments = shlex.split(given, comments=True)
+        if deed == "approve" and "--interrupt" not in arguments:
+            ran = await commands.in_terminal(*arguments, answers=[("Approve this call? [y/n] ", "y\n")])
+        else:
+            ran = await commands.run(*arguments)
+        assert ran.code == 0, f"{line}\n{ran.output}{ran.errors}"
 
 
 @pytest.fixture

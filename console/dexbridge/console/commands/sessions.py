@@ -14,7 +14,7 @@ from dexbridge.console.shown.overview import Overview
 from dexbridge.console.shown.text import shortened
 from dexbridge.console.shown.timeline import timeline
 from dexbridge.console.terminal import Terminal
-from dexbridge.sessions import AgentSessionClient, SessionSummary, open_engine
+from dexbridge.sessions import AgentSessionClient, CallRecord, SessionSummary, open_engine
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -66,11 +66,16 @@ def reject(
 def settle(
     session: SessionArgument,
     step: Annotated[str, typer.Argument(metavar="STEP", help="Such as CallSingleAttemptTool-1.")],
-    sent: Annotated[bool, typer.Option("--sent/--not-sent", help="What is true.")],
+    sent: Annotated[
+        bool | None, typer.Option("--sent/--not-sent", help="What is true; one of the two is needed.")
+    ] = None,
     url: UrlOption = DEFAULT_URL,
     note: Annotated[str | None, typer.Option("--note", help="How you know.")] = None,
 ) -> None:
     """Says what became of a call whose outcome is unknown. Exit code 1: no such call, or it is settled already."""
+    if sent is None:
+        typer.echo("Say what is true of the call: give --sent (it took effect) or --not-sent (it did not).", err=True)
+        raise typer.Exit(2)
     run(_settle(url, session, step, sent, note))
 
 
@@ -145,9 +150,21 @@ async def _decide(url: str, session_id: str, interrupt_id: str | None, *, approv
 async def _settle(url: str, session_id: str, step: str, sent: bool, note: str | None) -> int:
     terminal = Terminal()
     async with _client(url) as sessions:
-        accepted = await sessions.resolve_outcome(session_id, step, sent=sent, note=note, settled_by=getuser())
-    terminal.say("Settled." if accepted else "No call of that Step has an unknown outcome.")
-    return 0 if accepted else 1
+        if await sessions.resolve_outcome(session_id, step, sent=sent, note=note, settled_by=getuser()):
+            terminal.say("Settled.")
+            return 0
+        calls = (await sessions.get_snapshot(session_id)).calls
+    terminal.say(_why_not_settled(step, next((call for call in calls if call.step_execution_id == step), None)))
+    return 1
+
+
+def _why_not_settled(step: str, call: CallRecord | None) -> str:
+    if call is None:
+        return f"No call was recorded for a Step {step}: dexbridge sessions show names the Steps there are."
+    if call.settled_by is None:
+        return f"The outcome of {step} was never unknown: {call.outcome.value}."
+    by = call.settled_person or ("the provider's late answer" if call.settled_by == "provider" else "a person")
+    return f"The outcome of {step} is settled already: {call.outcome.value}, by {by}."
 
 
 def _columns(line: SessionSummary) -> tuple[str, ...]:

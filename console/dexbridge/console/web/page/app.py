@@ -229,7 +229,7 @@ class _OperatorPage:
             case Refused(status=status, faults=faults):
                 said = [f"{at}: {message}" for at, message in faults]
             case UnknownSession():
-                status, said = 404, ["There is no such session in this database."]
+                status, said = 404, ["There is no such session in this database: it may have been pruned."]
             case InvalidRequest():
                 status, said = 400, [str(error)]
             case DatabaseUnavailable():
