@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from dexbridge.sessions import InvalidRequest, SegmentFailed
+from dexbridge.sessions import AgentSessionClient, InvalidRequest, SegmentFailed, open_engine
 from dexbridge.toolsource import AttemptResult, Dispatch, Unsettled
 from tests.fakes.function_tool import FunctionTool
 from tests.fakes.scripted_runner import ScriptedRunner
-from tests.sessions.conftest import Opening, Talk
+from tests.sessions.conftest import Database, Opening, Talk
 
 BOTH_DATABASES = True
 CANCEL = 'call cancel_order {"order_id": "7"}'
@@ -53,6 +53,27 @@ async def test_a_line_says_what_its_session_wants(opening: Opening) -> None:
     assert lines["quiet"].title == ("hello " * 30)[:100]
 
 
+async def test_a_call_that_was_decided_is_not_pending_before_a_worker_makes_it(
+    opening: Opening, database: Database
+) -> None:
+    asks = FunctionTool(rule=True)
+    async with opening(asks) as talk:
+        await talk.say(CANCEL)
+        interrupt = await talk.interrupt()
+        assert (await talk.snapshot()).to_json()["snapshot"]["pending_interrupts"] != []
+    async with open_engine(database.url, run_steps=False) as engine:
+        talk = Talk(AgentSessionClient(engine, "support"))
+        assert await talk.decide(interrupt, approved=True)
+        snapshot = await talk.snapshot()
+        (line,) = await talk.client.list_sessions()
+    # The question and its decision are in the state until a Worker goes on.
+    assert snapshot.state.interrupt == interrupt
+    assert (snapshot.state.pending_interrupt, snapshot.to_json()["snapshot"]["pending_interrupts"]) == (None, [])
+    assert (line.interrupt, line.wants) == (None, 0)
+    async with opening(asks) as talk:
+        assert await talk.answer() == "done with 7"
+
+
 async def test_only_what_changed_since_then(opening: Opening) -> None:
     async with opening() as talk:
         await talk.ask("hello")
@@ -60,8 +81,10 @@ async def test_only_what_changed_since_then(opening: Opening) -> None:
         await Talk(talk.client, "s-1").ask("hello again")
         (line,) = await talk.client.list_sessions(changed_since=before)
         assert line.updated_at > before
-        west = line.updated_at.astimezone(timezone(timedelta(hours=-8)))
-        assert len(await talk.client.list_sessions(changed_since=west)) == 1
-        assert await talk.client.list_sessions(changed_since=line.updated_at + timedelta(microseconds=1)) == []
+        for hours in (-8, 0, 9):
+            # The same moment, whose digits are smaller in the west and larger in the east.
+            then = line.updated_at.astimezone(timezone(timedelta(hours=hours)))
+            assert len(await talk.client.list_sessions(changed_since=then)) == 1
+            assert await talk.client.list_sessions(changed_since=then + timedelta(microseconds=1)) == []
         with pytest.raises(InvalidRequest, match="time zone"):
             await talk.client.list_sessions(changed_since=datetime.now(UTC).replace(tzinfo=None))

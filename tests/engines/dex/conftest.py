@@ -45,6 +45,7 @@ LEFT_OUT = {
     "test_an_approval_that_was_not_used_yet_is_stale_too": NO_WORKER,
     "test_a_call_that_was_approved_and_then_cancelled_is_not_made": NO_WORKER,
     "test_an_approval_outlives_its_worker_and_the_call_then_runs_once": NO_WORKER,
+    "test_a_call_that_was_decided_is_not_pending_before_a_worker_makes_it": NO_WORKER,
     "test_messages_that_wait_follow_a_cancelled_turn_and_steering_goes_with_it": ORDER,
     "test_a_worker_that_was_frozen_neither_commits_nor_sends": OTHER_RUNS,
     "test_a_session_is_never_on_two_workers": OWN_TABLES,
