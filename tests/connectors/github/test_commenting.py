@@ -93,6 +93,13 @@ async def test_65000_characters_are_one_comment(
 
 
 CREATED = '{"id":1,"body":"x","created_at":"2026-01-01T00:00:00Z","html_url":"https://github.com/x"}'
+
+
+def refused_and_created(status: int, headers: dict[str, str]) -> Answer:
+    """A refusal in GitHub's form that nevertheless shows the comment."""
+    return Answer(status, CREATED.replace("{", '{"message":"no",', 1), headers=headers, posted=True)
+
+
 UNCLEAR: list[tuple[str, Fault, int]] = [
     ("added, then dropped", DropAfterPost(), 1),
     ("dropped, nothing added", DropWithoutPost(), 0),
@@ -121,6 +128,23 @@ UNCLEAR: list[tuple[str, Fault, int]] = [
     ("a redirect of a gateway", redirect("/login"), 0),
     ("a redirect that added", redirect("/repos/x/y", posted=True), 1),
     ("an unknown status", refusal(418), 0),
+    ("HTTP 429 with the comment", Answer(429, CREATED, posted=True), 1),
+    ("HTTP 429 with half the comment", Answer(429, CREATED[:20], posted=True), 1),
+    *(
+        (f"HTTP {status} with a message and the comment", refused_and_created(status, headers), 1)
+        for status, headers in [
+            (429, {"Retry-After": "1"}),
+            (403, {"Retry-After": "1"}),
+            (403, {"X-RateLimit-Remaining": "0"}),
+            (403, {}),
+            (301, {}),
+            (401, {}),
+            (404, {}),
+            (422, {}),
+        ]
+    ),
+    ("a limit and an ID", refusal(403, "You have exceeded a secondary rate limit.", id=1), 0),
+    ("a limit and a link", refusal(429, html_url="https://github.com/x"), 0),
 ]
 
 

@@ -119,6 +119,14 @@ async def test_s7_mrkdwn_is_sent_as_it_is_when_asked(reply: Reply, server: Local
     assert [post.text for post in server.posts] == ["Hello <@U012AB3CD>"]
 
 
+POSTED = '{"ok":true,"ts":"1710000000.000200","channel":"C0123456789"}'
+
+
+def refused(code: str) -> str:
+    """A refusal that nevertheless names the message it is about."""
+    return f'{{"ok":false,"error":"{code}","ts":"1710000000.000200","channel":"C0123456789"}}'
+
+
 UNCLEAR: list[tuple[str, Fault, int]] = [
     ("S3 posted, then dropped", DropAfterPost(), 1),
     ("S4 dropped, nothing posted", DropWithoutPost(), 0),
@@ -133,6 +141,23 @@ UNCLEAR: list[tuple[str, Fault, int]] = [
     ("HTTP 502 with HTML", html(502), 0),
     ("HTTP 503 that says not_in_channel", Answer(503, '{"ok":false,"error":"not_in_channel"}'), 0),
     ("HTTP 500 that says ok", Answer(500, '{"ok":true,"ts":"1710000000.000200","channel":"C01"}', posted=True), 1),
+    ("HTTP 429 that says ok", Answer(429, POSTED, posted=True), 1),
+    ("HTTP 429 that says ok, with a delay", Answer(429, POSTED, headers={"Retry-After": "1"}, posted=True), 1),
+    ("HTTP 429 that says ok, without ts", Answer(429, '{"ok": true}', posted=True), 1),
+    ("HTTP 429 that says ok as a text", Answer(429, '{"ok":"true"}', posted=True), 1),
+    ("HTTP 429 with half an ok", Answer(429, POSTED[:30], posted=True), 1),
+    ("HTTP 429 with a list of ok", Answer(429, f"[{POSTED}]", posted=True), 1),
+    ("HTTP 429 that says ok and not ok", Answer(429, '{"ok":true,"ok":false}', posted=True), 1),
+    ("HTTP 429 that names a message", Answer(429, '{"ok":false,"ts":"1710000000.000200"}', posted=True), 1),
+    ("HTTP 429, oversized", Answer(429, "x" * 100_000, posted=True), 1),
+    ("HTTP 400 that says ok", Answer(400, POSTED, posted=True), 1),
+    ("HTTP 403 that says ok", Answer(403, POSTED, posted=True), 1),
+    ("HTTP 404 that says ok", Answer(404, POSTED, posted=True), 1),
+    ("HTTP 201 that says ok", Answer(201, POSTED, posted=True), 1),
+    ("ratelimited that names a message", Answer(200, refused("ratelimited"), posted=True), 1),
+    ("not_in_channel that names a message", Answer(200, refused("not_in_channel"), posted=True), 1),
+    ("HTTP 403 not_in_channel that names a message", Answer(403, refused("not_in_channel"), posted=True), 1),
+    ("ok, then not_in_channel", Answer(200, '{"ok":true,"ok":false,"error":"not_in_channel"}', posted=True), 1),
     ("S10 HTML", html(posted=True), 1),
     ("HTTP 403 with HTML", html(403), 0),
     ("empty body", Answer(200, "", posted=True), 1),

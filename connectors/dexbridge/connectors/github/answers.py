@@ -25,6 +25,9 @@ _SECONDARY_WAIT: Final = timedelta(minutes=1)
 _REFUSALS: Final = frozenset(
     {301, 302, 307, 308, 400, 401, 403, 404, 405, 406, 409, 410, 411, 412, 413, 414, 415, 422, 428, 429, 431, 451}
 )
+_CREATED: Final = frozenset({"id", "node_id", "html_url", "created_at"})
+"""What an object of GitHub's has at its top level, and no refusal of GitHub's."""
+
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9:._-]{1,80}")
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
 
@@ -107,6 +110,9 @@ def read_answer(answer: HttpAnswer, *, done: int) -> GitHubAnswer:
         return found(Proof.UNREADABLE, FailureKind.PROTOCOL, _what_came(answer))
     if answer.status not in _REFUSALS or not _text(payload, "message"):
         return found(Proof.UNREADABLE, FailureKind.PROTOCOL, _what_came(answer))
+    if _CREATED & cast(Mapping[str, Any], payload).keys():
+        reason = f"GitHub answered HTTP {answer.status}, a refusal, but its body shows something created."
+        return found(Proof.UNREADABLE, FailureKind.PROTOCOL, reason)
     if _is_limit(answer.status, headers, _text(payload, "message")):
         reason = "GitHub's rate limit was reached, nothing was done."
         delay = _delay(headers, clock)

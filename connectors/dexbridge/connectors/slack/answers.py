@@ -21,6 +21,7 @@ from dexbridge.connectors.retry_after import parse_retry_after
 
 _UNCLEAR_CODES: Final = frozenset({"fatal_error", "internal_error", "request_timeout", "service_unavailable"})
 _LIMIT_CODES: Final = frozenset({"ratelimited", "rate_limited"})
+_SAYS_OK: Final = re.compile(rb'"ok"\s*:\s*true\b')
 _CODE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,80}")
 
 
@@ -83,7 +84,12 @@ def read_answer(answer: HttpAnswer) -> SlackAnswer:
     def unclear(proof: Proof, kind: FailureKind, reason: str) -> SlackAnswer:
         return SlackAnswer(proof, kind=kind, reason=reason, request_id=request_id, clock=clock)
 
+    payload = None if answer.body_fault else _json_object(answer.body)
     if answer.status == 429:
+        # A limit lets the message be sent again, so the body must not say that it was posted.
+        if answer.body_fault or _claims_success(answer.body, payload):
+            reason = "Slack answered HTTP 429, but its body does not say that nothing was done."
+            return unclear(Proof.UNREADABLE, FailureKind.PROTOCOL, reason)
         return limited("ratelimited")
     if answer.status >= 500:
         reason = f"Slack answered HTTP {answer.status}."
@@ -95,7 +101,6 @@ def read_answer(answer: HttpAnswer) -> SlackAnswer:
         reason = "Slack's answer was larger than maxResponseBytes allows."
         return unclear(Proof.UNREADABLE, FailureKind.RESPONSE_TOO_LARGE, reason)
 
-    payload = None if answer.body_fault else _json_object(answer.body)
     if payload is None:
         return unclear(Proof.UNREADABLE, FailureKind.PROTOCOL, _what_came(answer))
     code = payload.get("error")
@@ -103,6 +108,8 @@ def read_answer(answer: HttpAnswer) -> SlackAnswer:
         return SlackAnswer(Proof.DONE, payload, request_id=request_id, clock=clock)
     if payload.get("ok") is not False or not isinstance(code, str) or not _CODE.fullmatch(code):
         return unclear(Proof.UNREADABLE, FailureKind.PROTOCOL, "Slack's answer says neither yes nor no.")
+    if _claims_success(answer.body, payload):
+        return unclear(Proof.UNREADABLE, FailureKind.PROTOCOL, "Slack's answer says both yes and no.")
     if code in _LIMIT_CODES:
         return limited(code)
     if code in _UNCLEAR_CODES:
@@ -110,6 +117,13 @@ def read_answer(answer: HttpAnswer) -> SlackAnswer:
     return SlackAnswer(
         Proof.NOT_DONE_REJECTED, payload, code, FailureKind.PROVIDER_REJECTION, request_id=request_id, clock=clock
     )
+
+
+def _claims_success(body: bytes, payload: Mapping[str, Any] | None) -> bool:
+    """Whether an answer that refuses also says that the request was carried out, or names a posted message."""
+    if _SAYS_OK.search(body):  # also in half a body, in a list, or in the first of two equal keys
+        return True
+    return payload is not None and (payload.get("ok", False) is not False or "ts" in payload)
 
 
 def _what_came(answer: HttpAnswer) -> str:
