@@ -25,7 +25,18 @@ from tests.fakes.connection_files import document, record
 FILE = "DEX_CONNECTOR_CONFIG_FILE"
 
 
-@pytest.mark.parametrize("environment", [{}, {FILE: ""}, {FILE: "  \t"}])
+BLANK = ["", " ", "  \t"]
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {},
+        *({FILE: blank} for blank in BLANK),
+        *({"DEX_PROJECT_ID": blank} for blank in BLANK),
+        {FILE: " ", "DEX_PROJECT_ID": "", "DEX_PROJECT_TOKEN": " "},
+    ],
+)
 async def test_an_unset_or_blank_variable_means_no_connectors(environment: dict[str, str]) -> None:
     with pytest.raises(ConnectorsNotConfigured, match=FILE) as caught:
         await load_from_environment(environment)
@@ -46,6 +57,21 @@ async def test_both_ways_to_configure_are_refused_together(write: Write, other: 
         await load_from_environment({FILE: str(write(document(record()))), other: "secret-value"})
     assert "secret-value" not in str(caught.value)
     assert not isinstance(caught.value, FileNotFoundError)
+
+
+@pytest.mark.parametrize("blank", BLANK)
+@pytest.mark.parametrize("other", ["DEX_PROJECT_ID", "DEX_PROJECT_TOKEN", "DEX_PROJECT_"])
+async def test_a_blank_variable_of_the_other_way_is_unset(write: Write, other: str, blank: str) -> None:
+    async with await load_from_environment({FILE: str(write(document(record()))), other: blank}) as project:
+        assert project.references == (ConnectionReference("slack", "support-slack"),)
+
+
+async def test_only_variables_that_are_not_blank_are_named(write: Write) -> None:
+    environment = {FILE: str(write(document(record()))), "DEX_PROJECT_ID": " ", "DEX_PROJECT_TOKEN": "secret-value"}
+    with pytest.raises(EnvironmentConflict, match=f"{FILE} and DEX_PROJECT_TOKEN are both set"):
+        await load_from_environment(environment)
+    with pytest.raises(EnvironmentConflict, match=r"^DEX_PROJECT_TOKEN is set"):
+        await load_from_environment({**environment, FILE: " "})
 
 
 async def test_the_other_way_alone_is_said_to_be_unsupported() -> None:

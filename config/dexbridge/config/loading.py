@@ -23,10 +23,11 @@ def connection_file(environment: Mapping[str, str]) -> str:
 
     Raises:
         ConnectorsNotConfigured: it names none.
-        EnvironmentConflict: it also, or only, has variables of the other way of deploying.
+        EnvironmentConflict: it also, or only, has variables of the other way of deploying. A blank one counts as unset.
     """
     # Only names leave this frame's first lines: the environment holds credentials of all kinds.
-    others = sorted(name for name in environment if name.startswith(PROJECT_PREFIX))
+    # A blank variable counts as unset, whichever it is: a shell or a compose file cannot always leave one out.
+    others = sorted(name for name, value in environment.items() if name.startswith(PROJECT_PREFIX) and value.strip())
     named = (environment.get(FILE_VARIABLE) or "").strip()
     del environment
     listed = ", ".join(others)
@@ -69,7 +70,7 @@ async def load_from_environment(
     Raises:
         ConnectorsNotConfigured: the variable is unset or blank; a FileNotFoundError.
         ConnectionFileAbsent: the file is not there; a FileNotFoundError that names the path.
-        EnvironmentConflict: `DEX_PROJECT_*` variables are set.
+        EnvironmentConflict: `DEX_PROJECT_*` variables are set, and not blank.
         InvalidConnectionFile: the file has faults; it carries all of them.
     """
     kept = Sealed(environment)
