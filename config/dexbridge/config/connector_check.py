@@ -11,9 +11,9 @@ from pydantic import BaseModel, ValidationError
 from dexbridge.config.codes import Code, Severity
 from dexbridge.config.envelope import Record
 from dexbridge.config.errors import ConfigurationDefect
-from dexbridge.config.finding import Finding, Path, quoted
+from dexbridge.config.finding import HIDDEN, Finding, Path, quoted
 from dexbridge.config.sealing import sealed
-from dexbridge.connectors import ConnectorDefinition
+from dexbridge.connectors import ENDPOINT_RULES, ConnectorDefinition
 
 # pydantic's kinds of errors whose rule can be told without the value, in our own words.
 _RULES: Final = {
@@ -42,6 +42,9 @@ _RULES: Final = {
 }
 
 
+_FORM: Final = "it does not have the right form"
+
+
 def not_installed(record: Record, installed: tuple[str, ...]) -> Finding:
     """The warning for a record whose Connector is not installed: it is kept, and cannot be checked."""
     near = difflib.get_close_matches(record.connector_id, installed, n=1)
@@ -57,6 +60,7 @@ def not_installed(record: Record, installed: tuple[str, ...]) -> Finding:
         mend,
         record.label,
         severity=Severity.WARNING,
+        foreign={repr(record.connector_id): HIDDEN},
     )
 
 
@@ -81,6 +85,7 @@ def check_configuration(
                 f"The check of the Connector {record.connector_id} itself failed.",
                 f"Report this to the Connector's author: {defect}",
                 record.label,
+                foreign={str(defect): HIDDEN},
             )
         )
         return
@@ -104,7 +109,7 @@ def _errors(model: type[BaseModel], configuration: dict[str, Any]) -> list[tuple
 def _rule(kind: str, text: str, bounds: Mapping[str, object]) -> str:
     if kind == "value_error":
         return text.removeprefix("Value error, ").rstrip(".")
-    return _RULES.get(kind, "it does not have the right form").format_map(bounds)
+    return _RULES.get(kind, _FORM).format_map(bounds)
 
 
 def _finding(record: Record, model: type[BaseModel], location: Path, kind: str, rule: str) -> Finding:
@@ -121,6 +126,7 @@ def _finding(record: Record, model: type[BaseModel], location: Path, kind: str, 
             f"Write it as {right}." if right else f"Remove it; known are {', '.join(known) or 'none'}.",
             record.label,
             at_key=True,
+            foreign={repr(name): HIDDEN},
         )
     if kind == "missing":
         return Finding(
@@ -130,10 +136,15 @@ def _finding(record: Record, model: type[BaseModel], location: Path, kind: str, 
             "Add it.",
             record.label,
         )
+    foreign = {repr(name): HIDDEN}
+    if kind == "value_error" and rule not in ENDPOINT_RULES:
+        # A Connector's own sentence may hold the value; then all of it goes, as half of it would say nothing.
+        foreign[rule] = _FORM
     return Finding(
         Code.CONFIGURATION,
         (*path, *location),
         f"The configuration {quoted(name)} is refused: {rule}." if name else f"The configuration is refused: {rule}.",
         "Correct it, or leave it out for the default; `dexbridge config schema` prints what is accepted.",
         record.label,
+        foreign=foreign,
     )

@@ -11,7 +11,7 @@ from typing import Final
 
 from dexbridge.config.codes import Code
 from dexbridge.config.envelope import Record
-from dexbridge.config.finding import Finding, Path, harmless, quoted, resembles_token, shows_path
+from dexbridge.config.finding import HIDDEN, Finding, Path, harmless, quoted, resembles_token, shows_path
 from dexbridge.config.private_file import CREDENTIAL_FILE_LIMIT, FileFault, Identity, PrivateFile, read_private_file
 from dexbridge.config.sealing import Sealed
 from dexbridge.config.shapes import is_list, is_object
@@ -21,6 +21,7 @@ AUTH_METHOD_KEYS: Final = ("auth_method", "auth_methods")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ONE_LINE: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _FILE_MODES: Final = frozenset({0o600, 0o400})
+_UNNAMED: Final = "A credential"
 _Refuse = Callable[[str, str], None]
 _Fields = dict[str, tuple[CredentialField, re.Pattern[str] | None]]
 
@@ -106,7 +107,7 @@ def resolve_credentials(
         else:
             text = value if type(value) is str else None
             if text is None:
-                text = _referred(name, value, source, resolved, _refusal((*path, name), record, findings))
+                text = _referred(name, value, source, resolved, _refusal((*path, name), value, record, findings))
             rule, pattern = fields[name] if fields is not None else _NO_RULE
             if text is None:
                 resolved.unusable.append(name)
@@ -120,7 +121,9 @@ def resolve_credentials(
             if others:
                 problem, mend = f"looks like {_named(others[0])}.", f"{_belongs(others, name)} {mend}"
             message = f"{_show(name)} {problem}"
-            findings.append(Finding(Code.CREDENTIAL_SHAPE, (*path, name), message, mend, record.label))
+            findings.append(
+                Finding(Code.CREDENTIAL_SHAPE, (*path, name), message, mend, record.label, foreign={name: _UNNAMED})
+            )
     if fields is not None:
         findings += (
             _missing(field, record)
@@ -137,17 +140,28 @@ def _referred(name: str, value: object, source: Source, resolved: Resolved, refu
     return text
 
 
-def _refusal(path: Path, record: Record, findings: list[Finding]) -> _Refuse:
-    name = _show(str(path[-1]))
+def _refusal(path: Path, value: object, record: Record, findings: list[Finding]) -> _Refuse:
+    key = str(path[-1])
+    name = _show(key)
+    targets = {one: HIDDEN for one in value.values() if isinstance(one, str)} if is_object(value) else {}
 
     def refuse(message: str, mend: str) -> None:
-        findings.append(Finding(Code.CREDENTIAL_REFERENCE, path, f"{name} {message}", mend, record.label))
+        findings.append(
+            Finding(
+                Code.CREDENTIAL_REFERENCE,
+                path,
+                f"{name} {message}",
+                mend,
+                record.label,
+                foreign={**targets, key: _UNNAMED},
+            )
+        )
 
     return refuse
 
 
 def _show(name: str) -> str:
-    return name if harmless(name) else "A credential"
+    return name if harmless(name) else _UNNAMED
 
 
 def _misshapen(text: str, field: CredentialField | None) -> tuple[str, str]:
@@ -194,7 +208,7 @@ def _missing(field: CredentialField, record: Record) -> Finding:
 def _unknown(name: str, record: Record, known: tuple[str, ...]) -> Finding:
     near = difflib.get_close_matches(name.lower(), known, n=1)
     # What resembles no name may be a value that was put in the place of its name.
-    shown = quoted(name) if near else "(not shown)"
+    shown = quoted(name) if near else HIDDEN
     mend = f"Write it as {near[0]}." if near else f"Remove it; known are {', '.join(known)}."
     return Finding(
         Code.UNKNOWN_CREDENTIAL,
@@ -270,7 +284,7 @@ def _from_environment(target: str, source: Source, resolved: Resolved, refuse: _
             "refers to a name that no environment variable can have.", "Put the variable's name there, not its value."
         )
         return None
-    shown = target if may_show_variable(target) else "(not shown)"
+    shown = target if may_show_variable(target) else HIDDEN
     text = source.environment.open().get(target)
     if text is None or not text.strip():
         state = "not set" if text is None else "blank"

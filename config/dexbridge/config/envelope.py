@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from dexbridge.config.codes import Code
-from dexbridge.config.finding import Finding, Path, harmless, is_token, quoted
+from dexbridge.config.finding import HIDDEN, Finding, Path, harmless, is_token, quoted
 from dexbridge.config.member_faults import EXAMPLES, bad_name, check_key, missing, wrong_type
 from dexbridge.config.shapes import is_list, is_object
 
@@ -69,7 +69,7 @@ class Record:
 
 def label(connector_id: str, connection_name: str) -> str:
     """`connector/name`, with a stand-in for a part that must not be shown."""
-    parts = (part if harmless(part) else "(not shown)" for part in (connector_id, connection_name))
+    parts = (part if harmless(part) else HIDDEN for part in (connector_id, connection_name))
     return "/".join(parts)
 
 
@@ -102,6 +102,7 @@ def check_top(document: object, findings: list[Finding], *, guessed: bool) -> li
                 ("schemaVersion",),
                 f"{_version(version)} is not one that is read here.",
                 f'It must be exactly "{SCHEMA_VERSION}".',
+                foreign={f"The schemaVersion {shown_version(version)!r}": "This schemaVersion"},
             )
         )
     connections = document.get("connections")

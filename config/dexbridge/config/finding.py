@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from dexbridge.config.codes import Code, Severity
 
 Path = tuple[str | int, ...]
 
+HIDDEN: Final = "(not shown)"
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9._/ -]{0,63}")
 _KNOWN_TOKEN: Final = re.compile(
     r"(?i)(?<![a-z0-9])(xox[a-z]-|xapp-|sk[-_]|pk_|rk_|whsec|gh[opsur]_|github_pat|glpat|akia|asia[a-z0-9]{8}|eyj)"
@@ -47,7 +49,7 @@ def harmless(text: str) -> bool:
 
 def quoted(text: object) -> str:
     """The text in quotes if it is harmless, else a stand-in."""
-    return repr(text) if isinstance(text, str) and harmless(text) else "(not shown)"
+    return repr(text) if isinstance(text, str) and harmless(text) else HIDDEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class Finding:
         offset: byte offset in the file, for faults found before there is a document; wins over `path`.
         severity: error unless told.
         hides_key: the last step of `path` may be a credential's value, so it is not shown.
+        foreign: what the message and the mend hold that neither we wrote nor `path` or `connection` names, and what is
+            put there instead if a secret turns out to be in it.
     """
 
     code: Code
@@ -77,6 +81,7 @@ class Finding:
     offset: int | None = None
     severity: Severity = Severity.ERROR
     hides_key: bool = False
+    foreign: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def pointer(path: Path) -> str:

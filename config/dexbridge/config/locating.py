@@ -10,12 +10,11 @@ from dataclasses import replace
 
 from dexbridge.config.codes import Code
 from dexbridge.config.diagnostic import Diagnostic, Place
-from dexbridge.config.finding import Finding, Path, harmless, pointer, quoted
+from dexbridge.config.finding import HIDDEN, Finding, Path, harmless, pointer, quoted
 from dexbridge.config.places import Spot
 from dexbridge.config.source_line import mask_line
 from dexbridge.config.syntax import Decoded
 
-_HIDDEN = "(not shown)"
 _SHORTEST_SECRET = 4
 _CONTEXT = 400
 
@@ -80,7 +79,7 @@ def diagnose(
         spots: parses the decoded text for places.
         words: what may be shown of a line.
         secrets: the credentials that a fault at a path may be about; the last line of defence, none may stand in
-            any of its texts.
+            what its texts took from the file or from a Connector.
     """
     root = Spot(0, len(data)) if decoded.broken and decoded.value is None else spots(decoded.text)
     lines = Lines(data)
@@ -120,7 +119,7 @@ def _diagnostic(
         mask_line(*lines.around(start, end), words),
         tuple(lines.place(_span(root, other, at_key=False)[0]) for other in finding.related),
     )
-    return _scrubbed(diagnostic, secrets)
+    return _scrubbed(diagnostic, finding, secrets)
 
 
 def _duplicates(root: Spot, words: frozenset[str]) -> list[Finding]:
@@ -135,7 +134,7 @@ def _duplicates(root: Spot, words: frozenset[str]) -> list[Finding]:
             Finding(
                 Code.DUPLICATE_KEY,
                 path,
-                f"The key {'(not shown)' if hides else quoted(key)} is there twice in one object.",
+                f"The key {HIDDEN if hides else quoted(key)} is there twice in one object.",
                 "Keep one of them. Only the first and the last were checked." if partly else "Keep one of the two.",
                 offset=again,
                 related=(("\0offset", first),),
@@ -163,11 +162,23 @@ def _span(root: Spot, path: Path, *, at_key: bool) -> tuple[int, int]:
     return (spot.start, spot.start + 1) if spot.members else (spot.start, spot.end)
 
 
-def _scrubbed(diagnostic: Diagnostic, secrets: frozenset[str]) -> Diagnostic:
+def _scrubbed(diagnostic: Diagnostic, finding: Finding, secrets: frozenset[str]) -> Diagnostic:
+    """The diagnostic with no secret in it. Only what came from elsewhere is searched: our own words tell nothing."""
+
     def clean(text: str) -> str:
         for secret in secrets:
             if len(secret) >= _SHORTEST_SECRET and secret in text:
-                text = text.replace(secret, _HIDDEN)
+                text = text.replace(secret, HIDDEN)
+        return text
+
+    foreign = {repr(step): HIDDEN for step in finding.path if isinstance(step, str)} | dict(finding.foreign)
+    if finding.connection:
+        foreign[finding.connection] = clean(finding.connection)
+    hidden = [(text, instead) for text, instead in foreign.items() if clean(text) != text]
+
+    def hide(text: str) -> str:
+        for piece, instead in hidden:
+            text = text.replace(piece, instead)
         return text
 
     source = diagnostic.source
@@ -175,10 +186,9 @@ def _scrubbed(diagnostic: Diagnostic, secrets: frozenset[str]) -> Diagnostic:
         source = None
     return replace(
         diagnostic,
-        path=diagnostic.path,
         pointer=clean(diagnostic.pointer),
         connection=clean(diagnostic.connection) if diagnostic.connection else None,
-        message=clean(diagnostic.message),
-        mend=clean(diagnostic.mend),
+        message=hide(diagnostic.message),
+        mend=hide(diagnostic.mend),
         source=source,
     )

@@ -6,6 +6,7 @@ from dexbridge.connectors.bound_operation import BoundOperation
 from dexbridge.connectors.call import Call
 from dexbridge.connectors.call_id import derive_call_id
 from dexbridge.connectors.configuration import (
+    ENDPOINT_RULES,
     ConnectorConfiguration,
     HttpEndpoint,
     InvalidConfiguration,
@@ -55,6 +56,7 @@ from dexbridge.connectors.secret import Secret
 
 __all__ = [
     "ANY_TIME",
+    "ENDPOINT_RULES",
     "ENTRY_POINT_GROUP",
     "MODEL_TEXT_LIMIT",
     "SETTLING_TIME",

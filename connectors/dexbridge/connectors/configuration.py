@@ -13,7 +13,11 @@ from dexbridge.connectors.project import ProjectConnection
 
 Configuration = TypeVar("Configuration", bound=BaseModel)
 
-_EXAMPLE: Final = "https://api.example.com"
+_NO_URL: Final = "must be an absolute URL, such as https://api.example.com"
+_MORE_THAN_ADDRESS: Final = "must not hold user info, a query or a fragment"
+_NOT_HTTPS: Final = "must be https; http is accepted on 127.0.0.1, ::1 and localhost only"
+ENDPOINT_RULES: Final = frozenset({_NO_URL, _MORE_THAN_ADDRESS, _NOT_HTTPS})
+"""Every sentence `check_endpoint` refuses with; none holds a value, so all may be shown."""
 
 
 class InvalidConfiguration(ConnectorError, ValueError):
@@ -43,13 +47,13 @@ def check_endpoint(value: str) -> str:
         parts = urlsplit(value)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise ValueError(f"must be an absolute URL, such as {_EXAMPLE}") from None
+        raise ValueError(_NO_URL) from None
     if parts.scheme not in {"http", "https"} or not host or any(c.isspace() for c in value):
-        raise ValueError(f"must be an absolute URL, such as {_EXAMPLE}")
+        raise ValueError(_NO_URL)
     if parts.username is not None or parts.password is not None or "?" in value or "#" in value:
-        raise ValueError("must not hold user info, a query or a fragment")
+        raise ValueError(_MORE_THAN_ADDRESS)
     if parts.scheme == "http" and host not in LOOPBACK_HOSTS:
-        raise ValueError("must be https; http is accepted on 127.0.0.1, ::1 and localhost only")
+        raise ValueError(_NOT_HTTPS)
     return value.rstrip("/")
 
 
