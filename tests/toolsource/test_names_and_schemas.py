@@ -118,6 +118,54 @@ def test_references_are_inlined() -> None:
     }
 
 
+REFERENCE = {"$ref": "#/nowhere"}
+
+
+@pytest.mark.parametrize(
+    "literal",
+    [
+        {"const": REFERENCE},
+        {"default": REFERENCE},
+        {"enum": [REFERENCE, {"deep": [REFERENCE]}]},
+        {"examples": [REFERENCE, {"$dynamicRef": "#a"}]},
+        {"x-of-our-own": REFERENCE},
+    ],
+)
+def test_data_that_looks_like_a_reference_is_left_alone(literal: dict[str, Any]) -> None:
+    schema = {"type": "object", "properties": {"link": literal, "links": {"type": "array", "items": literal}}}
+    assert prepare_input_schema("post", schema) == schema
+    by_name = {"type": "object", "properties": {"link": {"$ref": "#/$defs/Link"}}, "$defs": {"Link": literal}}
+    assert prepare_input_schema("post", by_name)["properties"] == {"link": literal}
+
+
+def test_a_property_may_be_called_as_a_keyword_is() -> None:
+    names = ["const", "default", "enum", "examples", "$ref", "properties", "items"]
+    schema = {
+        "type": "object",
+        "properties": {name: {"$ref": "#/$defs/Name"} for name in names},
+        "$defs": {"Name": {"type": "string"}},
+    }
+    assert prepare_input_schema("post", schema)["properties"] == {name: {"type": "string"} for name in names}
+
+
+@pytest.mark.parametrize(
+    "keyword",
+    ["items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems"],
+)
+def test_references_are_inlined_under_every_keyword_that_takes_a_schema(keyword: str) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {keyword: {"$ref": "#/$defs/Name"}, "allOf": [{"$ref": "#/$defs/Name"}]}},
+        "$defs": {"Name": {"type": "string"}},
+    }
+    inlined = {keyword: {"type": "string"}, "allOf": [{"type": "string"}]}
+    assert prepare_input_schema("post", schema)["properties"] == {"a": inlined}
+
+
+def test_a_list_with_one_type_is_that_type() -> None:
+    assert prepare_input_schema("ping", {"type": ["object"]}) == {"type": "object", "properties": {}}
+
+
 @pytest.mark.parametrize(
     ("reference", "reason"),
     [
@@ -141,6 +189,10 @@ def test_references_that_cannot_be_inlined_are_refused(reference: str, reason: s
     [
         ({"type": "string"}, 'must have "type": "object"'),
         ({}, 'must have "type": "object"'),
+        ({"type": ["object", "null"]}, 'must have "type": "object"'),
+        ({"type": "object", "properties": {"a": {"default": b"x"}}}, "holds what is no JSON"),
+        ({"type": "object", "properties": {"a": {"default": float("nan")}}}, "holds what is no JSON"),
+        ({"type": "object", "properties": {"a": str}}, "holds what is no JSON"),
         ({"type": "object", "properties": {"a": {"type": "text"}}}, "is not a JSON Schema, at properties/a/type"),
         ({"type": "object", "properties": {"a": {"$dynamicRef": "#a"}}}, "dynamicRef"),
     ],

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from claude_agent_sdk import SdkMcpTool
 from pydantic import Field, TypeAdapter, create_model
+from typing_extensions import is_typeddict  # the one of typing knows no TypedDict of this module
 
 from dexbridge.claude.results import text_of
 from dexbridge.toolsource import (
@@ -108,16 +109,41 @@ def _json_schema(tool: SdkMcpTool[Any]) -> Mapping[str, Any]:
     declared = cast("Any", tool.input_schema)
     if isinstance(declared, Mapping):
         members = cast("Mapping[str, Any]", declared)
-        if isinstance(members.get("type"), str):
+        if _is_json_schema(members):
             return members
-        fields: dict[str, Any] = {name: (_described(kind), ...) for name, kind in members.items()}
-        return create_model("Arguments", **fields).model_json_schema()
-    if typing.is_typeddict(declared):
-        return TypeAdapter[Any](declared).json_schema()
+    elif not is_typeddict(declared):
+        raise InvalidToolDefinition(
+            f"The input schema of {tool.name!r} must be a JSON Schema, a mapping of names to types or a TypedDict, "
+            f"not {declared!r}."
+        )
+    try:
+        return _schema_of_types(declared)
+    except Exception as error:  # noqa: BLE001  (an annotation can be any object, and pydantic raises as many kinds)
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
     raise InvalidToolDefinition(
-        f"The input schema of {tool.name!r} must be a JSON Schema, a mapping of names to types or a TypedDict, "
-        f"not {declared!r}."
+        f"The input schema of {tool.name!r} names a type that no JSON Schema can be made of: {reason}. "
+        'Name types such as str or list[int], or give a JSON Schema with "type": "object".'
     )
+
+
+def _is_json_schema(members: Mapping[str, Any]) -> bool:
+    """Whether it is a schema, not names with their types: it holds what can be no type, or only a schema's key."""
+    return (
+        isinstance(members.get("type"), str)
+        or any(isinstance(value, Mapping | list | bool | int | float) for value in members.values())
+        or any(isinstance(name, str) and name.startswith("$") for name in cast("Mapping[object, Any]", members))
+    )
+
+
+def _schema_of_types(declared: Any) -> dict[str, Any]:
+    if not isinstance(declared, Mapping):
+        return TypeAdapter[Any](declared).json_schema()
+    kinds = cast("Mapping[str, Any]", declared)
+    # By alias, because a model would take `_id` for private and warn of `json`, a name of its own.
+    fields: dict[str, Any] = {
+        f"argument_{number}": (_described(kind), Field(alias=name)) for number, (name, kind) in enumerate(kinds.items())
+    }
+    return create_model("Arguments", **fields).model_json_schema()
 
 
 def _described(kind: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, cast
 from urllib.parse import unquote
@@ -16,6 +17,17 @@ __all__ = ["prepare_input_schema"]
 _COMBINATORS = ("anyOf", "oneOf", "allOf", "not", "if", "enum", "const")
 _DEFINITIONS = ("$defs", "definitions")
 
+# Where a schema holds schemas (JSON Schema 2020-12, and the older keywords the validator still reads). All else is
+# data: a "$ref" in a const, an enum, a default or an example is no reference.
+_SCHEMAS = frozenset(
+    {
+        *("additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not"),
+        *("propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"),
+    }
+)
+_LISTS_OF_SCHEMAS = frozenset({"allOf", "anyOf", "items", "oneOf", "prefixItems"})
+_NAMED_SCHEMAS = frozenset({*_DEFINITIONS, "dependencies", "dependentSchemas", "patternProperties", "properties"})
+
 
 def prepare_input_schema(tool_name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the schema with local `$ref`s inlined and definitions dropped.
@@ -28,6 +40,13 @@ def prepare_input_schema(tool_name: str, schema: Mapping[str, Any]) -> dict[str,
         InvalidToolDefinition: The schema is not valid, its top level is not an object or has a combinator (the
             Messages API refuses it), or a `$ref` is remote, missing or recursive.
     """
+    try:
+        json.dumps(dict(schema), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidToolDefinition(
+            f"The input schema of {tool_name!r} holds what is no JSON: {error}. Write names, numbers, texts, lists and "
+            "objects only."
+        ) from None
     try:
         Draft202012Validator.check_schema(dict(schema))
     except SchemaError as error:
@@ -43,6 +62,8 @@ def prepare_input_schema(tool_name: str, schema: Mapping[str, Any]) -> dict[str,
                 f"The input schema of {tool_name!r} has {combinator!r} at its top level, which the Messages API "
                 "refuses: describe one object there and move the alternatives into a property."
             )
+    if plain.get("type") == ["object"]:
+        plain["type"] = "object"
     if plain.get("type") != "object":
         raise InvalidToolDefinition(
             f'The input schema of {tool_name!r} must have "type": "object" at its top level, not {plain.get("type")!r}.'
@@ -52,8 +73,6 @@ def prepare_input_schema(tool_name: str, schema: Mapping[str, Any]) -> dict[str,
 
 
 def _inline(tool_name: str, node: Any, root: Mapping[str, Any], open_refs: tuple[str, ...]) -> Any:
-    if isinstance(node, list):
-        return [_inline(tool_name, item, root, open_refs) for item in cast("list[Any]", node)]
     if not isinstance(node, dict):
         return node
     members = cast("dict[str, Any]", node)
@@ -63,7 +82,7 @@ def _inline(tool_name: str, node: Any, root: Mapping[str, Any], open_refs: tuple
         )
     reference = members.get("$ref")
     if not isinstance(reference, str):
-        return {key: _inline(tool_name, value, root, open_refs) for key, value in members.items()}
+        return {key: _inline_under(tool_name, key, value, root, open_refs) for key, value in members.items()}
     if reference in open_refs:
         raise InvalidToolDefinition(
             f"The input schema of {tool_name!r} refers to itself by {reference!r}: give a tool's input a finite depth."
@@ -71,6 +90,15 @@ def _inline(tool_name: str, node: Any, root: Mapping[str, Any], open_refs: tuple
     target = _resolve(tool_name, reference, root)
     beside = {key: value for key, value in members.items() if key != "$ref"}
     return _inline(tool_name, {**target, **beside}, root, (*open_refs, reference))
+
+
+def _inline_under(tool_name: str, keyword: str, value: Any, root: Mapping[str, Any], open_refs: tuple[str, ...]) -> Any:
+    if keyword in _NAMED_SCHEMAS and isinstance(value, dict):
+        named = cast("dict[str, Any]", value)
+        return {name: _inline(tool_name, schema, root, open_refs) for name, schema in named.items()}
+    if keyword in _LISTS_OF_SCHEMAS and isinstance(value, list):
+        return [_inline(tool_name, schema, root, open_refs) for schema in cast("list[Any]", value)]
+    return _inline(tool_name, value, root, open_refs) if keyword in _SCHEMAS else value
 
 
 def _resolve(tool_name: str, reference: str, root: Mapping[str, Any]) -> dict[str, Any]:
