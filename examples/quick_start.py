@@ -12,13 +12,18 @@ import uuid
 from claude_agent_sdk import ClaudeAgentOptions
 
 from dexbridge.claude import ClaudeAgentOptionsContext, build_claude_cli_environment, claude_agent_session_flow
-from dexbridge.config import ConfigurationError, load_from_environment
+from dexbridge.config import ConfigurationError, load_from_environment, validate_tools
 from dexbridge.connectors import ConnectorError, slack
 from dexbridge.sessions import AgentSessionClient, AgentSessionFlow, EventKind, SessionError, open_engine
-from dexbridge.toolsource import ConnectorToolSource, connector_tool
+from dexbridge.toolsource import ConnectorToolSource, ToolSource, connector_tool
 
 
-def build_flow(connection: slack.Connection) -> AgentSessionFlow:
+def build_tool_sources(connection: slack.Connection) -> list[ToolSource]:
+    reply = connector_tool(connection.post_thread_reply(), connection.reference, requires_approval=True)
+    return [ConnectorToolSource([reply])]
+
+
+def build_flow(tool_sources: list[ToolSource]) -> AgentSessionFlow:
     def build_options(_context: ClaudeAgentOptionsContext) -> ClaudeAgentOptions:
         # The CLI gets the key and nothing else that could lead it elsewhere; a gateway is passed on by name.
         env = build_claude_cli_environment(os.environ)
@@ -31,16 +36,15 @@ def build_flow(connection: slack.Connection) -> AgentSessionFlow:
             setting_sources=[],
         )
 
-    reply = connector_tool(connection.post_thread_reply(), connection.reference, requires_approval=True)
-    return claude_agent_session_flow(
-        build_options, [], flow_type="SlackReplies", tool_sources=[ConnectorToolSource([reply])]
-    )
+    return claude_agent_session_flow(build_options, [], flow_type="SlackReplies", tool_sources=tool_sources)
 
 
 async def main(message: str) -> None:
     async with await load_from_environment() as project:
-        flow = build_flow(slack.new_project_connection(project, "support-slack"))
-        async with open_engine("sqlite:///.dexbridge/sessions.db", [flow]) as engine:
+        tool_sources = build_tool_sources(slack.new_project_connection(project, "support-slack"))
+        # A tool whose credential is missing stops the start here, not the first call of a customer.
+        validate_tools(project, tool_sources)
+        async with open_engine("sqlite:///.dexbridge/sessions.db", [build_flow(tool_sources)]) as engine:
             sessions = AgentSessionClient(engine)
             session_id = f"quick-start-{uuid.uuid4()}"
             await sessions.start_session(session_id)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dexbridge.config import FILE_VARIABLE, ConnectionFileAbsent, Project, load_from_environment
+from dexbridge.config import FILE_VARIABLE, ConnectionFileAbsent, Project, load_from_environment, validate_tools
 from dexbridge.connectors import slack
 from dexbridge.toolsource import ConnectorToolSource, ToolSource, connector_tool
 
@@ -47,8 +47,8 @@ async def open_slack_project_connection(
     """Opens the connection `support-slack` of the file named by DEX_CONNECTOR_CONFIG_FILE.
 
     Returns `None` when no file is named, or it is not there, which is logged as a warning: the agent then works
-    without Slack. A file that is there and wrong, or has no such connection, raises, so that the application fails
-    when it starts.
+    without Slack. A file that is there and wrong, has no such connection, or lacks a credential that one of the tools
+    needs, raises, so that the application fails when it starts.
     """
     try:
         project = await load_from_environment(environment)
@@ -59,6 +59,7 @@ async def open_slack_project_connection(
         return None
     try:
         connection = slack.new_project_connection(project, SLACK_CONNECTION_NAME)
+        validate_tools(project, build_slack_tool_sources(connection))
     except BaseException:
         await project.close()
         raise

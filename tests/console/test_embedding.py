@@ -12,6 +12,8 @@ import aiohttp
 import pytest
 
 from dexbridge.claude.testing import ScriptedModel, order_support_script
+from dexbridge.config.writing import NewConnection, write_connection_file
+from dexbridge.connectors import Secret
 from dexbridge.connectors.testing.local_slack import LocalSlack
 from tests.console.conftest import OPERATOR_KEY, ROOT, Server, environment, start
 
@@ -53,6 +55,30 @@ async def test_the_agent_of_the_quick_start_works_with_the_local_servers_it_name
             output, _ = await process.communicate(f"{message[1]}\n".encode())
     assert "Waits for approval: Slack · reply in C0123456789" in output.decode()
     assert process.returncode == 3
+
+
+async def test_the_agent_of_the_quick_start_does_not_start_without_a_credential_its_tool_needs(tmp_path: Path) -> None:
+    (source,) = [block for block in blocks() if "flow_type=" in block]
+    (tmp_path / "my_agent.py").write_text(source)
+    path = str(tmp_path / "lacks.json")
+    write_connection_file(path, [NewConnection("slack", "support-slack", {}, {"user_token": Secret("xoxp-1-t")})])
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "dexbridge.console", "serve", "--app", "my_agent:flows", "--port", "0"),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=tmp_path,
+        env=environment(ANTHROPIC_API_KEY="k", DEX_CONNECTOR_CONFIG_FILE=path),
+    )
+    try:
+        async with asyncio.timeout(30):
+            output, errors = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        pytest.fail("It started.")
+    (line,) = errors.decode().splitlines()
+    assert "needs the credential bot_token of the connection slack/support-slack" in line
+    assert (process.returncode, output) == (2, b"")
 
 
 async def test_routes_and_page_work_where_they_are_mounted(tmp_path: Path) -> None:

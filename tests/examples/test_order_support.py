@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import os
+import sys
 import uuid
 from pathlib import Path
 
 import pytest
 
 from dexbridge.claude.testing import ScriptedModel, order_support_script
-from dexbridge.config import InvalidConnectionFile
+from dexbridge.config import InvalidConnectionFile, InvalidToolOffer
 from dexbridge.config.writing import NewConnection, write_connection_file
 from dexbridge.connectors import Secret, UnknownConnection, slack
 from dexbridge.connectors.testing import MemoryConnection, MemoryProject
@@ -19,6 +22,7 @@ from examples.order_support.order_desk import OrderDesk
 from examples.order_support.slack_connector_tools import build_slack_tool_sources, open_slack_project_connection
 
 MODEL = "claude-opus-5-5"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -73,6 +77,55 @@ async def test_a_file_without_the_connection_stops_the_start(tmp_path: Path) -> 
     environment = write_file(tmp_path / "connections.json", "sales-slack")
     with pytest.raises(UnknownConnection, match=r"slack/support-slack.*slack/sales-slack"):
         await open_slack_project_connection(environment)
+
+
+def write_without_bot_token(folder: Path) -> dict[str, str]:
+    """A file that is right in itself; only the bot's posts cannot be made with it."""
+    path = folder / "connections.json"
+    write_connection_file(str(path), [NewConnection("slack", "support-slack", {}, {"user_token": Secret("xoxp-1-t")})])
+    return {"DEX_CONNECTOR_CONFIG_FILE": str(path)}
+
+
+LACKS = "The tool slack_post_thread_reply needs the credential bot_token of the connection slack/support-slack"
+
+
+async def test_case_f10_a_tool_without_its_credential_stops_the_start(tmp_path: Path) -> None:
+    with pytest.raises(InvalidToolOffer, match=LACKS):
+        await open_slack_project_connection(write_without_bot_token(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["-m", "examples.order_support"],
+        ["-m", "dexbridge.console.demo.worker", "sqlite:///sessions.db"],
+        ["-m", "dexbridge.console", "serve", "--url", "sqlite:///sessions.db", "--port", "0"],
+        ["-m", "dexbridge.console", "worker", "--url", "sqlite:///sessions.db"],
+    ],
+    ids=["example", "demo", "serve", "worker"],
+)
+async def test_case_f10_each_way_to_start_ends_in_one_line(tmp_path: Path, command: list[str]) -> None:
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *command,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=tmp_path,
+        env={**environment, **write_without_bot_token(tmp_path), "ANTHROPIC_API_KEY": "k", "PORT": "0"},
+    )
+    try:
+        async with asyncio.timeout(30):
+            output, errors = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        pytest.fail("It started.")
+    assert process.returncode in {1, 2}
+    assert output == b""
+    (line,) = errors.decode().splitlines()
+    assert LACKS in line
+    assert not (tmp_path / "sessions.db").exists()
 
 
 async def test_the_connection_of_the_file_is_closed_with_its_project(tmp_path: Path) -> None:

@@ -80,6 +80,12 @@ async def test_posts_once_when_a_person_says_yes_and_not_otherwise(tmp_path: Pat
         (["x"], {"ANTHROPIC_API_KEY": "k"}, "DEX_CONNECTOR_CONFIG_FILE"),
         (["x"], {"ANTHROPIC_API_KEY": "k", "DEX_CONNECTOR_CONFIG_FILE": "none.toml"}, "none.toml"),
         (["x"], {"ANTHROPIC_API_KEY": "k", "DEX_CONNECTOR_CONFIG_FILE": "bad.toml"}, "bad.toml"),
+        # Case F10.
+        (
+            ["x"],
+            {"ANTHROPIC_API_KEY": "k", "DEX_CONNECTOR_CONFIG_FILE": "lacks.json"},
+            "slack_post_thread_reply needs the credential bot_token of the connection slack/support-slack",
+        ),
     ],
 )
 async def test_an_ordinary_mistake_is_one_line(
@@ -87,7 +93,10 @@ async def test_an_ordinary_mistake_is_one_line(
 ) -> None:
     (tmp_path / "bad.toml").write_text("= 1\n")
     (tmp_path / "bad.toml").chmod(0o600)
+    lacks = NewConnection("slack", "support-slack", {}, {"user_token": Secret("xoxp-1-t")})
+    write_connection_file(str(tmp_path / "lacks.json"), [lacks])
     code, output, errors = await run(tmp_path, "", *arguments, **environment)
     assert (code, output) == (2, "")
-    assert said in errors
-    assert "Traceback" not in errors
+    (line,) = errors.splitlines()
+    assert said in line
+    assert not (tmp_path / ".dexbridge").exists()
