@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -11,8 +10,10 @@ from typing import Any
 
 import pytest
 from claude_agent_sdk import ToolResultBlock
+from mcp.types import CallToolResult, TextContent
 
 from dexbridge.claude import CliProcesses
+from dexbridge.claude.handler_lock import HandlerLock
 from dexbridge.claude.results import LONGEST_RESULT, bounded, is_told
 from dexbridge.claude.testing import Reply, Text
 from dexbridge.sessions import CallResult
@@ -69,16 +70,37 @@ async def test_what_the_cli_says_instead_of_the_result_is_not_committed(open_sta
     stage = await open_stage(processes=A_MINUTE, options={"setting_sources": ["project"], "cwd": str(folder)})
     stage.model.script(Reply(slack_reply()), Reply(Text("It took too long.")), Reply(Text("Posted.")))
     await stage.turn("Post it.")
-    (frozen,) = cli_processes()
-    frozen.suspend()
-    deciding = asyncio.create_task(stage.decide(approve=True))
-    await asyncio.sleep(2.5)
-    frozen.resume()
+    await stage.model.wait_for_requests(2)
+    assert "timed out" in str(stage.model.requests[-1].body["messages"])
 
-    answer = answer_of(await deciding)
+    assert answer_of(await stage.decide(approve=True)) == "Posted."
 
-    assert answer in ("It took too long.", "Posted.")
     assert "timed out" not in str(stage.model.requests[-1].body["messages"])
+    await posted_once_and_told(stage)
+
+
+async def test_a_result_that_is_another_when_it_arrives_is_given_again(
+    open_stage: OpenStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hand_out = HandlerLock._hand_out  # pyright: ignore[reportPrivateUsage]
+    handed: list[str] = []
+
+    async def changed_at_first(lock: HandlerLock, name: str, tool_use_id: str) -> CallToolResult:
+        result = await hand_out(lock, name, tool_use_id)
+        handed.append(tool_use_id)
+        words = TextContent(type="text", text="It timed out.")
+        changed = CallToolResult.model_validate({"content": [words], "isError": True})
+        return changed if len(handed) == 1 else result
+
+    monkeypatch.setattr(HandlerLock, "_hand_out", changed_at_first)
+    stage = await open_stage(processes=A_MINUTE)
+    stage.model.script(Reply(slack_reply()), Reply(Text("It timed out."), delay=0.5), Reply(Text("Posted.")))
+    await stage.turn("Post it.")
+
+    answer = answer_of(await stage.decide(approve=True))
+
+    assert answer in ("It timed out.", "Posted.")
+    assert len(handed) == 2
     await posted_once_and_told(stage)
 
 

@@ -98,7 +98,7 @@ async def test_a_call_that_comes_too_late_after_its_row_is_not_made(opening: Ope
 
     tool = FunctionTool(function=function, attempts=1)
     limits = flow_of([]).limits
-    late = type(limits)(dispatch_window=timedelta(seconds=-1))
+    late = type(limits)(dispatch_window=timedelta(microseconds=1))
     async with opening(tool, limits=late) as talk:
         assert "stood still" in await talk.ask(CANCEL)
         assert made == []
