@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dexbridge.sessions import EventKind, SessionStatus
 from dexbridge.toolsource import OutcomeKind
-from tests.fakes.scripted_runner import ScriptedRunner, Segment
-from tests.sessions.conftest import LIMITS, Database, Opening, Talk, until
+from tests.sessions.conftest import Database, Talk, until
 from tests.sessions.worker_processes import call, effects, visitor, worker
 
 BOTH_DATABASES = True
@@ -112,14 +111,6 @@ async def test_a_segment_that_ends_every_worker_is_given_up(database: Database) 
             assert effects(database) == ["first segment after-first-segment"] * (LIVES + 1)
 
 
-async def test_a_segment_that_ended_a_worker_now_and_then_goes_on(database: Database) -> None:
-    point = "after-last-segment"
-    async with visitor(database) as talk:
-        await lose_workers(talk, database, call(point, "read_order"), point, LIVES - 1)
-        async with worker(database):
-            assert await talk.answer() == f"done with {point}"
-
-
 async def lose_workers(talk: Talk, database: Database, words: str, point: str, times: int) -> None:
     """Workers that are killed at the point, one after the other; the first is told the words."""
     for life in range(times):
@@ -134,23 +125,3 @@ async def reached(database: Database, point: str) -> None:
     mark = database.folder / f"reached {point}"
     await until(mark.exists)
     mark.unlink()
-
-
-async def test_a_worker_that_was_closed_did_not_end_in_its_segment(opening: Opening) -> None:
-    begun = asyncio.Event()
-
-    async def hang(_segment: Segment) -> None:
-        begun.set()
-        await asyncio.sleep(60)
-
-    limits = replace(LIMITS, segment_runs=1)
-    for number in range(3):
-        begun.clear()
-        async with opening(runner=ScriptedRunner(before=hang), limits=limits) as talk:
-            if number == 0:
-                await talk.say("hello")
-            async with asyncio.timeout(20):
-                await begun.wait()
-    async with opening(limits=limits) as talk:
-        assert await talk.answer() == "you said hello"
-        assert (await talk.snapshot()).state.runs == 1
