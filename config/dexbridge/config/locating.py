@@ -16,6 +16,7 @@ from dexbridge.config.source_line import mask_line
 from dexbridge.config.syntax import Decoded
 
 _SHORTEST_SECRET = 4
+_NO_WORD_OF_OURS = 16
 _CONTEXT = 400
 
 
@@ -163,11 +164,15 @@ def _span(root: Spot, path: Path, *, at_key: bool) -> tuple[int, int]:
 
 
 def _scrubbed(diagnostic: Diagnostic, finding: Finding, secrets: frozenset[str]) -> Diagnostic:
-    """The diagnostic with no secret in it. Only what came from elsewhere is searched: our own words tell nothing."""
+    """The diagnostic with no secret in it.
 
-    def clean(text: str) -> str:
+    A short one is looked for only in what came from elsewhere: our own words may hold it and tell nothing. A long one
+    is hidden wherever it stands, also where nobody said that it came from elsewhere.
+    """
+
+    def clean(text: str, shortest: int = _SHORTEST_SECRET) -> str:
         for secret in secrets:
-            if len(secret) >= _SHORTEST_SECRET and secret in text:
+            if len(secret) >= shortest and secret in text:
                 text = text.replace(secret, HIDDEN)
         return text
 
@@ -179,7 +184,7 @@ def _scrubbed(diagnostic: Diagnostic, finding: Finding, secrets: frozenset[str])
     def hide(text: str) -> str:
         for piece, instead in hidden:
             text = text.replace(piece, instead)
-        return text
+        return clean(text, _NO_WORD_OF_OURS)
 
     source = diagnostic.source
     if source is not None and clean(source.text) != source.text:
