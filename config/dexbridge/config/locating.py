@@ -79,8 +79,7 @@ def diagnose(
         findings: the faults.
         spots: parses the decoded text for places.
         words: what may be shown of a line.
-        secrets: the credentials that a fault at a path may be about; the last line of defence, none may stand in
-            what its texts took from the file or from a Connector.
+        secrets: the credentials that a fault at a path may be about, for the last line of defence; see `_scrubbed`.
     """
     root = Spot(0, len(data)) if decoded.broken and decoded.value is None else spots(decoded.text)
     lines = Lines(data)
