@@ -18,7 +18,7 @@ from dbos import DBOS
 
 from benchmarks.databases import DATABASES, new_database
 from benchmarks.report import Comparison, Goal, compare, main
-from dexbridge.claude.transcript import write_transcript
+from dexbridge.claude.resume_file import write_resume_file
 from dexbridge.sessions import (
     AgentSessionClient,
     AgentSessionFlow,
@@ -60,7 +60,7 @@ class _NoModel:
             with tempfile.TemporaryDirectory() as folder:
                 began = time.perf_counter()
                 entries = await conversation.load_transcript()
-                write_transcript(Path(folder), folder, conversation.conversation_id, entries)
+                write_resume_file(Path(folder), folder, conversation.conversation_id, entries)
                 self.loaded.append(time.perf_counter() - began)
         return Answered("ok", (TranscriptEntry("{}"),))
 

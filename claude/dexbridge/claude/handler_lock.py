@@ -17,7 +17,7 @@ from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, Te
 
 from dexbridge.claude.function_tool import FunctionTool
 from dexbridge.claude.hook_lock import must_leave
-from dexbridge.claude.results import bounded, text_of
+from dexbridge.claude.results import text_of, told_text
 from dexbridge.sessions import CallResult
 from dexbridge.toolsource import MCP_SERVER, InvalidArguments, OfferedTools
 
@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 
 _TOOL_USE_ID = "claudecode/toolUseId"
 _LONGEST_WAIT_SECONDS = 600.0
+_ANY_ARGUMENTS: Mapping[str, Any] = {"type": "object", "additionalProperties": True}
 
 Read = Callable[[dict[str, Any]], Awaitable[Mapping[str, Any]]]
 
@@ -41,12 +42,10 @@ class HandlerLock:
     """
 
     def __init__(self, tools: OfferedTools, recorded: CallResult | None, on_refused: Callable[[str], None]) -> None:
-        self._listed = [
-            Tool.model_validate(
-                {"name": tool.name, "description": tool.description, "inputSchema": dict(tool.input_schema)}
-            )
-            for tool in tools
-        ]
+        self._listed = [_listed(tool.name, tool.description, tool.input_schema) for tool in tools]
+        if recorded is not None and tools.find(recorded.tool) is None:
+            # The CLI gives up a call whose tool is gone, and would tell the model so. Only the record is handed out.
+            self._listed.append(_listed(recorded.tool, "No longer offered.", _ANY_ARGUMENTS))
         # Only functions of the application that are reads; nothing here leads to a connection or to a write.
         self._reads = {tool.name: tool for tool in tools if isinstance(tool, FunctionTool) and not tool.effect.is_write}
         self._on_refused = on_refused
@@ -121,7 +120,7 @@ class HandlerLock:
         if recorded is None or recorded.tool_use_id != tool_use_id or self._handed_out:
             return self._refuse(name, tool_use_id)
         self._handed_out = True
-        return _result(bounded(recorded.text), is_error=recorded.is_error)
+        return _result(told_text(recorded), is_error=recorded.is_error)
 
     def _refuse(self, name: str, tool_use_id: str) -> CallToolResult:
         self._on_refused(tool_use_id)
@@ -129,6 +128,10 @@ class HandlerLock:
         return _result(
             f"{name} was not called: its calls must leave the conversation. Ask for it again.", is_error=True
         )
+
+
+def _listed(name: str, description: str, schema: Mapping[str, Any]) -> Tool:
+    return Tool.model_validate({"name": name, "description": description, "inputSchema": dict(schema)})
 
 
 async def _run_read(tool: FunctionTool, arguments: dict[str, Any]) -> CallToolResult:

@@ -89,12 +89,12 @@ class HookLock:
         name = short_name(str(call.get("tool_name", "")))
         if name is None:
             return {}
-        tool = self._tools.find(name)
-        if tool is None:
-            return _decide("deny", f"There is no tool {name}.")
         identity = str(call.get("tool_use_id") or tool_use_id or "")
         if self._replay is not None and identity == self._replay.tool_use_id:
             return _decide("allow", "the recorded result is handed over")
+        tool = self._tools.find(name)
+        if tool is None:
+            return _decide("deny", f"There is no tool {name}.")
         try:
             arguments = tool.validate(arguments_of(call))
         except InvalidArguments as error:

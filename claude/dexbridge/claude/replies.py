@@ -43,6 +43,10 @@ class StreamedReplies:
         async with self._changed:
             self._changed.notify_all()
 
+    def count(self, tool_use_id: str) -> int:
+        """How many calls of the last replies have that ID."""
+        return sum(reply.calls.count(tool_use_id) for reply in self._replies)
+
     async def is_only_call(self, tool_use_id: str, seconds: float) -> bool:
         """Waits until the reply with that call is whole; whether it holds no other call. `False` past the time."""
         try:

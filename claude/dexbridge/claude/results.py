@@ -9,7 +9,7 @@ from claude_agent_sdk import ToolResultBlock
 
 from dexbridge.sessions import CallResult
 
-__all__ = ["LONGEST_RESULT", "bounded", "is_told", "text_of", "well_formed"]
+__all__ = ["LONGEST_RESULT", "bounded", "is_told", "text_of", "told_text", "well_formed"]
 
 LONGEST_RESULT = 20_000
 """Characters. Beyond about 50,000, or 25,000 tokens, the CLI writes a result to a file the agent cannot read."""
@@ -48,6 +48,11 @@ def text_of(result: Mapping[str, Any]) -> str:
             else:
                 parts.append(f"[{known.get('type', 'unknown')} left out: results keep text only]")
     return bounded("\n".join(parts))
+
+
+def told_text(result: CallResult) -> str:
+    """What the model is told of a recorded call."""
+    return bounded(result.text)
 
 
 def is_told(recorded: CallResult, told: ToolResultBlock) -> bool:

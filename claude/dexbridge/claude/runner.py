@@ -26,8 +26,9 @@ from dexbridge.claude.options import (
 )
 from dexbridge.claude.parking import Parked, ParkingLot
 from dexbridge.claude.processes import CliProcesses, memory_is_short, shared_slots
+from dexbridge.claude.resume_file import known_calls, write_resume_file
 from dexbridge.claude.segment import Segment
-from dexbridge.claude.transcript import SegmentTranscript, write_transcript
+from dexbridge.claude.transcript import SegmentTranscript
 from dexbridge.claude.worker_folder import WorkerFolder
 from dexbridge.sessions import Answered, CallLeaves, CallResult, Conversation, SegmentEnd, SegmentFailed, ToolWish
 from dexbridge.toolsource import OfferedTools
@@ -172,9 +173,13 @@ class ClaudeRunner:
         handler_lock = HandlerLock(self._tools, result, hook_lock.forget)
         folder = held.enter_context(self._folder.segment())
         cwd = str(options.cwd or self._cwd)
+        known: frozenset[str] = frozenset()
         if conversation.begun:
             entries = await conversation.load_transcript()
-            await asyncio.to_thread(write_transcript, folder.configuration, cwd, conversation.conversation_id, entries)
+            pending = None if result is None else result.tool_use_id
+            place = (folder.configuration, cwd, conversation.conversation_id)
+            await asyncio.to_thread(write_resume_file, *place, entries, pending)
+            known = await asyncio.to_thread(known_calls, entries)
         complete = segment_options(
             options,
             hook_lock=hook_lock,
@@ -198,6 +203,7 @@ class ClaudeRunner:
             offered=[tool.name for tool in self._tools],
             say=conversation.say,
             kill=folder.kill,
+            known_calls=known,
         )
         segments.append(segment)
         return segment

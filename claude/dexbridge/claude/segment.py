@@ -24,10 +24,10 @@ from claude_agent_sdk import (
     UserMessage,
 )
 
-from dexbridge.claude.deferral_entry import COMPARED_CLI_VERSIONS, deferral_entry, holds_call
 from dexbridge.claude.failures import check_init, check_result, check_retry
 from dexbridge.claude.handler_lock import HandlerLock
 from dexbridge.claude.hook_lock import HookLock, LeavingCall
+from dexbridge.claude.made_entries import COMPARED_CLI_VERSIONS, deferral_entry, holds_call
 from dexbridge.claude.replies import StreamedReplies
 from dexbridge.claude.results import is_told, well_formed
 from dexbridge.claude.transcript import SegmentTranscript
@@ -78,6 +78,7 @@ class Segment:
         offered: Tools the CLI must report as connected.
         say: Takes text as it is written.
         kill: Ends the CLI at once.
+        known_calls: Tool-use IDs of the conversation so far.
     """
 
     options: ClaudeAgentOptions
@@ -87,7 +88,9 @@ class Segment:
     offered: Sequence[str]
     say: Callable[[str], None]
     kill: Callable[[], None]
+    known_calls: frozenset[str] = frozenset()
     _replies: StreamedReplies = field(default_factory=StreamedReplies)
+    _calls: set[str] = field(default_factory=set[str])
     _heard: list[_Heard] = field(default_factory=list[_Heard])
     _client: ClaudeSDKClient | None = None
     _messages: AsyncGenerator[Message] | None = None
@@ -140,6 +143,8 @@ class Segment:
         if self._cli_version not in COMPARED_CLI_VERSIONS:
             return False
         if not await self._replies.is_only_call(call.tool_use_id, _WHOLE_REPLY_SECONDS):
+            return False
+        if call.tool_use_id in self.known_calls or self._replies.count(call.tool_use_id) > 1:
             return False
         if not await self.transcript.wait_for(lambda entry: holds_call(entry, call.tool_use_id), _MIRROR_SECONDS):
             return False
@@ -218,6 +223,7 @@ class Segment:
             await _end(self._client, heard)
 
     async def _hear(self, message: Message) -> None:
+        self._check_calls(message)
         match message:
             case SystemMessage(subtype="init", data=data):
                 self._cli_version = str(data.get("claude_code_version"))
@@ -237,6 +243,20 @@ class Segment:
                 self._hear_results(block for block in blocks if isinstance(block, ToolResultBlock))
             case _:
                 pass
+
+    def _check_calls(self, message: Message) -> None:
+        """Results and approvals are bound to tool-use IDs: one that comes twice would name two calls."""
+        if not isinstance(message, AssistantMessage):
+            return
+        for call in (block.id for block in message.content if isinstance(block, ToolUseBlock)):
+            if call in self._calls or call in self.known_calls:
+                raise SegmentFailed(
+                    f"The model's API gave the tool-use ID {call!r} to two calls of this conversation, so it is not "
+                    "known which one is meant; none is made. If a gateway stands before the API, it must give each call "
+                    "an ID of its own.",
+                    permanent=True,
+                )
+            self._calls.add(call)
 
     def _check_told(self, *, handing_over: bool) -> None:
         if handing_over and not self._told:

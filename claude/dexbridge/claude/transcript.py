@@ -1,21 +1,17 @@
-"""The transcript of a segment: read from the committed entries, written to memory until RunModel commits."""
+"""What a segment adds to the transcript: kept in memory until RunModel commits it."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, cast
 
-from claude_agent_sdk import SessionKey, SessionStoreEntry, project_key_for_directory
+from claude_agent_sdk import SessionKey, SessionStoreEntry
 
 from dexbridge.sessions import TranscriptEntry
 
-__all__ = ["SegmentTranscript", "write_transcript"]
-
-_AGENT_METADATA = '"agent_metadata"'
+__all__ = ["SegmentTranscript"]
 
 
 class SegmentTranscript:
@@ -59,42 +55,6 @@ class SegmentTranscript:
             self._grown.notify_all()
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
-        """Nothing: the committed transcript lies in the CLI's configuration folder already (`write_transcript`)."""
+        """Nothing: the committed transcript lies in the CLI's configuration folder already (`resume_file`)."""
         del key
         return None
-
-
-def write_transcript(configuration: Path, cwd: str, conversation_id: str, entries: Sequence[TranscriptEntry]) -> None:
-    """Writes the committed transcript where the CLI looks for the conversation it resumes.
-
-    Args:
-        configuration: The CLI's `CLAUDE_CONFIG_DIR`, private to one segment.
-        cwd: The CLI's working folder; the CLI keeps conversations by it.
-        conversation_id: Claude's session ID.
-        entries: Committed entries in order. Each is written as it was stored.
-    """
-    project = configuration / "projects" / project_key_for_directory(cwd)
-    lines: dict[Path, list[str]] = {}
-    for entry in entries:
-        if entry.subpath is None:
-            file = project / f"{conversation_id}.jsonl"
-        else:
-            file = project / conversation_id / f"{entry.subpath}.jsonl"
-            if _AGENT_METADATA in entry.json and (metadata := _agent_metadata(entry.json)) is not None:
-                # The CLI keeps what describes a subagent beside its transcript; the newest one holds.
-                lines[file.with_name(f"{file.name.removesuffix('.jsonl')}.meta.json")] = [metadata]
-                continue
-        lines.setdefault(file, []).append(entry.json)
-    for file, texts in lines.items():
-        if not file.resolve().is_relative_to(configuration.resolve()):
-            raise ValueError(f"The transcript names the place {str(file)!r}, outside its own folder.")
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as out:
-            out.writelines(f"{text}\n" for text in texts)
-
-
-def _agent_metadata(text: str) -> str | None:
-    entry = cast("dict[str, Any]", json.loads(text))
-    if entry.pop("type", None) != "agent_metadata":
-        return None
-    return json.dumps(entry)
