@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 export DEXBRIDGE_TEST_POSTGRES
 export DEXBRIDGE_TEST_CHROMIUM
 
-.PHONY: setup services demo serve test check format bench bench-turnaround faults clean
+.PHONY: setup services demo serve test matrix check format bench bench-turnaround faults clean
 
 setup: $(STAMP)
 
@@ -31,6 +31,10 @@ serve: $(STAMP)
 # Two tests at once: most of them wait for a process. `pytest PATH` runs one file without it.
 test: $(STAMP)
 	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
+
+# Every combination of replies, prompts, results and processes on the real CLI; `make test` runs a part of them.
+matrix: $(STAMP)
+	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal -m slow tests/claude/test_reply_shapes.py
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

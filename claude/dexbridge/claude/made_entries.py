@@ -40,7 +40,7 @@ def deferral_entry(
         tool_use_id: The call.
         permission_mode: The CLI's, as the hook was told.
     """
-    asked = next((TranscriptLine(entry.json) for entry in transcript if holds_call(entry, tool_use_id)), None)
+    asked = _asked(transcript, tool_use_id)
     if asked is None:
         return None
     call = asked.calls[tool_use_id]
@@ -61,15 +61,18 @@ def deferral_entry(
     )
 
 
-def result_entry(asked: TranscriptLine, result: CallResult) -> TranscriptEntry:
-    """The entry with the result of a call.
+def result_entry(transcript: Sequence[TranscriptEntry], result: CallResult) -> TranscriptEntry | None:
+    """The entry with the recorded result of a call; `None` when its own entry is not there, or of an untried CLI.
 
     Args:
-        asked: The line that asks for it.
+        transcript: The conversation's.
         result: What the model is told.
     """
+    asked = _asked(transcript, result.tool_use_id)
+    if asked is None or asked.data.get("version") not in COMPARED_CLI_VERSIONS:
+        return None
     content = [{"type": "text", "text": told_text(result)}]
-    block = {"tool_use_id": result.tool_use_id, "type": "tool_result", "content": content}
+    block: dict[str, Any] = {"tool_use_id": result.tool_use_id, "type": "tool_result", "content": content}
     if result.is_error:
         block["is_error"] = True
     return _entry(
@@ -81,6 +84,10 @@ def result_entry(asked: TranscriptLine, result: CallResult) -> TranscriptEntry:
             "sourceToolAssistantUUID": asked.uuid,
         },
     )
+
+
+def _asked(transcript: Sequence[TranscriptEntry], tool_use_id: str) -> TranscriptLine | None:
+    return next((TranscriptLine(entry.json) for entry in transcript if holds_call(entry, tool_use_id)), None)
 
 
 def _entry(asked: TranscriptLine, particular: Mapping[str, Any]) -> TranscriptEntry:

@@ -11,8 +11,8 @@ that resumes from that tells the model that a call has no result, or forgets wha
    the calls. Each line hangs on the line before it.
 3. The deferral entry of the call whose result is handed over is the last line, and the only one of its kind.
 
-Results made by us (`made_entries`) are lines like the CLI's. What stands before the last compaction is kept as it is: the
-CLI reads of it only what the compaction names.
+Results made by us (`made_entries`) are lines like the CLI's. What stands before the last compaction is kept as it is:
+the CLI reads of it only what the compaction names.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from claude_agent_sdk import ClaudeAgentOptions
 from dexbridge.claude.failures import as_segment_failure
 from dexbridge.claude.handler_lock import HandlerLock
 from dexbridge.claude.hook_lock import HookLock, LeavingCall
+from dexbridge.claude.made_entries import result_entry
 from dexbridge.claude.options import (
     BuildOptions,
     ClaudeAgentOptionsContext,
@@ -39,6 +40,9 @@ logger = logging.getLogger(__name__)
 
 _CLOSE_SECONDS = 30.0
 _MARGIN_SECONDS = 30.0
+# So often a result is handed to a CLI that asks for it; if none takes it, it is written into the conversation.
+_HANDED_OVER = 2
+_GO_ON = "The result of your last call stands above. Go on from there."
 
 
 class ClaudeRunner:
@@ -115,8 +119,8 @@ class ClaudeRunner:
                         segment = parked.segment
                         ended = await segment.go_on(result, prompts, conversation.say)
                     else:
-                        segment = await self._prepare(held, conversation, options, result)
-                        ended = await segment.run(prompts, hands_over=result is not None)
+                        segment, asked = await self._prepare(held, conversation, options, result, prompts)
+                        ended = await segment.run(asked)
                 added = segment.transcript.take()
                 if segment.parked:
                     assert ended.wish is not None
@@ -156,7 +160,8 @@ class ClaudeRunner:
         conversation: Conversation,
         options: ClaudeAgentOptions,
         result: CallResult | None,
-    ) -> Segment:
+        prompts: Sequence[str],
+    ) -> tuple[Segment, Sequence[str]]:
         transcript = SegmentTranscript()
         segments: list[Segment] = []
 
@@ -169,17 +174,19 @@ class ClaudeRunner:
                 return False
             return await segments[0].park(call)
 
+        entries = await conversation.load_transcript() if conversation.begun else ()
+        if result is not None and conversation.attempt > _HANDED_OVER:
+            made = await asyncio.to_thread(result_entry, entries, result)
+            if made is not None:
+                transcript.add(made)
+                entries, result, prompts = (*entries, made), None, prompts or (_GO_ON,)
         hook_lock = HookLock(self._tools, result, park)
         handler_lock = HandlerLock(self._tools, result, hook_lock.forget)
         folder = held.enter_context(self._folder.segment())
         cwd = str(options.cwd or self._cwd)
-        known: frozenset[str] = frozenset()
         if conversation.begun:
-            entries = await conversation.load_transcript()
-            pending = None if result is None else result.tool_use_id
             place = (folder.configuration, cwd, conversation.conversation_id)
-            await asyncio.to_thread(write_resume_file, *place, entries, pending)
-            known = await asyncio.to_thread(known_calls, entries)
+            await asyncio.to_thread(write_resume_file, *place, entries, None if result is None else result.tool_use_id)
         complete = segment_options(
             options,
             hook_lock=hook_lock,
@@ -203,10 +210,10 @@ class ClaudeRunner:
             offered=[tool.name for tool in self._tools],
             say=conversation.say,
             kill=folder.kill,
-            known_calls=known,
+            known_calls=await asyncio.to_thread(known_calls, entries),
         )
         segments.append(segment)
-        return segment
+        return segment, prompts
 
     def _outlasts(self, options: ClaudeAgentOptions, *, asks: bool) -> bool:
         """Whether the CLI waits for a tool longer than we do; past its own bound it would go on by itself."""

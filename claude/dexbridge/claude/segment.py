@@ -109,15 +109,16 @@ class Segment:
         """Whether the process still waits; it may have been killed."""
         return self.parked and self._next is not None and not self._next.done()
 
-    async def run(self, prompts: Sequence[str], *, hands_over: bool) -> SegmentResult:
+    async def run(self, prompts: Sequence[str]) -> SegmentResult:
         """Starts the CLI and runs it to the end of the segment. Raises `SegmentFailed`, or what the SDK raises.
+
+        With a result in the handler lock, the run begins with the hand-over of it.
 
         Args:
             prompts: New user messages, given as one.
-            hands_over: Whether the run begins with the hand-over of a recorded result.
         """
         self._client = ClaudeSDKClient(self.options)
-        return await self._killed_if_it_fails(self._start(self._client, prompts, hands_over=hands_over))
+        return await self._killed_if_it_fails(self._start(self._client, prompts))
 
     async def go_on(self, result: CallResult, prompts: Sequence[str], say: Callable[[str], None]) -> SegmentResult:
         """Gives a process that waits its result, and runs it to the next end."""
@@ -164,10 +165,10 @@ class Segment:
             await self.close()
             raise
 
-    async def _start(self, client: ClaudeSDKClient, prompts: Sequence[str], *, hands_over: bool) -> SegmentResult:
+    async def _start(self, client: ClaudeSDKClient, prompts: Sequence[str]) -> SegmentResult:
         await client.connect()
         self._messages = _messages(client)
-        if hands_over:
+        if self.handler_lock.recorded is not None:
             # No prompt: the CLI replays the pending call by itself, and an empty prompt would add a turn.
             return await self._hand_over(prompts, None)
         return await self._ask(client, prompts)
@@ -252,8 +253,8 @@ class Segment:
             if call in self._calls or call in self.known_calls:
                 raise SegmentFailed(
                     f"The model's API gave the tool-use ID {call!r} to two calls of this conversation, so it is not "
-                    "known which one is meant; none is made. If a gateway stands before the API, it must give each call "
-                    "an ID of its own.",
+                    "known which one is meant; none is made. A gateway before the API must give each call an ID of its "
+                    "own.",
                     permanent=True,
                 )
             self._calls.add(call)

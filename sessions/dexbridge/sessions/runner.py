@@ -24,6 +24,7 @@ class Conversation:
         load_transcript: Reads the committed transcript.
         say: Called with each piece of text as the model writes it. Best effort: a segment that fails is run again.
         limit: How long the segment may take.
+        attempt: How often this segment has been run, this time included.
     """
 
     session_id: str
@@ -32,6 +33,7 @@ class Conversation:
     load_transcript: Callable[[], Awaitable[Sequence[TranscriptEntry]]]
     say: Callable[[str], None]
     limit: timedelta
+    attempt: int = 1
 
     @property
     def begun(self) -> bool:

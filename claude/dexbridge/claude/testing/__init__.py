@@ -14,6 +14,7 @@ from dexbridge.claude.testing.replies import (
     Reply,
     Slow,
     Text,
+    Thinking,
     ToolUse,
 )
 from dexbridge.claude.testing.script_file import ScriptFileError, read_script
@@ -32,6 +33,7 @@ __all__ = [
     "ScriptedModel",
     "Slow",
     "Text",
+    "Thinking",
     "ToolResult",
     "ToolUse",
     "order_support_script",

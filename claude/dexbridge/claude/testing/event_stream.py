@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dexbridge.claude.testing.replies import ApiError, Block, Text, ToolUse
+from dexbridge.claude.testing.replies import ApiError, Block, Text, Thinking, ToolUse
 
 
 def encode_event(event: dict[str, Any]) -> bytes:
@@ -76,12 +76,16 @@ def _stop_reason(blocks: Sequence[Block]) -> str:
 def _empty_block(block: Block) -> dict[str, Any]:
     if isinstance(block, Text):
         return {"type": "text", "text": ""}
+    if isinstance(block, Thinking):
+        return {"type": "thinking", "thinking": "", "signature": ""}
     return {"type": "tool_use", "id": block.id, "name": block.name, "input": {}}
 
 
 def _whole_block(block: Block) -> dict[str, Any]:
     if isinstance(block, Text):
         return {"type": "text", "text": block.text}
+    if isinstance(block, Thinking):
+        return {"type": "thinking", "thinking": block.text, "signature": block.signature}
     return {"type": "tool_use", "id": block.id, "name": block.name, "input": dict(block.input)}
 
 
@@ -89,6 +93,10 @@ def _deltas(block: Block) -> Iterator[dict[str, Any]]:
     if isinstance(block, Text):
         for part in re.findall(r"\s*\S+\s*", block.text) or [block.text]:
             yield {"type": "text_delta", "text": part}
+        return
+    if isinstance(block, Thinking):
+        yield {"type": "thinking_delta", "thinking": block.text}
+        yield {"type": "signature_delta", "signature": block.signature}
         return
     arguments = json.dumps(dict(block.input))
     middle = len(arguments) // 2

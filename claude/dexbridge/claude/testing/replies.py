@@ -38,7 +38,20 @@ class ToolUse:
     id: str | None = None
 
 
-Block: TypeAlias = Text | ToolUse
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """A thinking block of the model's reply.
+
+    Args:
+        text: what the model thinks.
+        signature: the API's proof of it, which must come back unchanged.
+    """
+
+    text: str
+    signature: str = "c2lnbmF0dXJl"
+
+
+Block: TypeAlias = Text | Thinking | ToolUse
 
 
 @dataclass(frozen=True, init=False)

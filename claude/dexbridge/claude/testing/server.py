@@ -105,6 +105,10 @@ class ScriptedModel:
         """Add replies to the end of the queue."""
         self._queue.extend(replies)
 
+    def answer_with(self, respond: Respond) -> None:
+        """Ask that function from now on when the queue is empty."""
+        self._respond = respond
+
     async def wait_for_requests(self, count: int) -> ModelRequest:
         """Wait until ``count`` conversation requests have arrived in all; return the one of that number."""
         async with self._arrival:

@@ -103,10 +103,11 @@ async def _segment(context: StepContext) -> tuple[SegmentEnd, int]:
     ):
         with attempt:
             attempts += 1
+            tried = replace(conversation, attempt=attempts)
             if state.result is not None:
-                work = runner.give_result(conversation, state.result, prompts)
+                work = runner.give_result(tried, state.result, prompts)
             else:
-                work = runner.run_until_call(conversation, prompts)
+                work = runner.run_until_call(tried, prompts)
             return await _bounded(work, limits.run_model), attempts
     raise AssertionError("the loop above returns or raises")
 
