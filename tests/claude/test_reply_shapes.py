@@ -79,7 +79,7 @@ def all_scenes() -> list[Scene]:
 
 def pairwise(scenes: list[Scene]) -> list[Scene]:
     """Some of them that hold each pair of values the others hold."""
-    missing: set[Any] = set().union(*(scene.pairs for scene in scenes))
+    missing = {pair for scene in scenes for pair in scene.pairs}
     chosen: list[Scene] = []
     while missing:
         best = max(scenes, key=lambda scene: len(scene.pairs & missing))
