@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import logging
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,11 +14,12 @@ from claude_agent_sdk import SdkMcpTool
 from pydantic import Field, TypeAdapter, create_model
 from typing_extensions import is_typeddict  # the one of typing knows no TypedDict of this module
 
-from dexbridge.claude.results import text_of
+from dexbridge.claude.results import WrongResult, checked_result, text_of
 from dexbridge.toolsource import (
     ApprovalRule,
     AttemptResult,
     Completed,
+    DefinitionFaults,
     Dispatch,
     InvalidToolDefinition,
     OutcomeKind,
@@ -25,30 +28,40 @@ from dexbridge.toolsource import (
     ToolEffect,
     ToolOutcome,
     ToolPolicy,
+    Unsettled,
     asks_for_approval,
     check_arguments,
-    check_tool_name,
-    prepare_input_schema,
+    check_policies,
+    prepare_offer,
 )
 
 __all__ = ["FunctionTool", "function_tools"]
 
+logger = logging.getLogger(__name__)
+
 _IDEMPOTENT_ATTEMPTS = 3
 _TIMEOUT = timedelta(minutes=10)
+_SCHEMA_KEYS = frozenset({"$anchor", "$comment", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema"})
 _UNPOLICED = ToolPolicy(ToolEffect.NON_IDEMPOTENT_WRITE)
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionTool:
-    """A custom tool under its policy. A read runs inside the CLI; a write runs in a Step of its own."""
+    """A custom tool under its policy. A read runs inside the CLI; a write runs in a Step of its own.
+
+    Attributes:
+        inline_timeout: How long a read may take inside the CLI; `None`: until its segment ends.
+    """
 
     sdk_tool: SdkMcpTool[Any] = field(hash=False)
     effect: ToolEffect
     approval: ApprovalRule
     input_schema: Mapping[str, Any] = field(hash=False)
 
+    timeout: timedelta = _TIMEOUT
+    inline_timeout: timedelta | None = None
+
     bound = None
-    timeout = _TIMEOUT
 
     @property
     def name(self) -> str:
@@ -72,10 +85,31 @@ class FunctionTool:
         del dispatch
         return None
 
+    async def call(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Calls the function once.
+
+        Raises:
+            WrongResult: What it returned is no result of a tool; logged here.
+        """
+        returned: object = self.sdk_tool.handler(dict(arguments))
+        try:
+            if not inspect.isawaitable(returned):
+                raise WrongResult(f"The function of {self.name} is not asynchronous: declare it with async def")
+            return checked_result(self.name, await returned)
+        except WrongResult as error:
+            logger.error("%s.", error)
+            raise
+
     async def attempt(self, dispatch: Dispatch, arguments: Mapping[str, Any]) -> AttemptResult:
-        """Calls the function. What it raises goes through: a write may have been made before it."""
+        """Calls the function. What it raises goes through: a write may have been made before it.
+
+        So may it have been before a wrong result, and that says nothing of what was done.
+        """
         del dispatch
-        result = await self.sdk_tool.handler(dict(arguments))
+        try:
+            result = await self.call(arguments)
+        except WrongResult as error:
+            return Unsettled(f"{error}.")
         kind = OutcomeKind.FAILED if result.get("is_error") is True else OutcomeKind.SUCCEEDED
         return Completed(ToolOutcome(kind, text_of(result)))
 
@@ -93,15 +127,25 @@ def function_tools(tools: Sequence[SdkMcpTool[Any]], policies: Mapping[str, Tool
     """Puts each function under its policy; without one it counts as a non-idempotent write that asks.
 
     Raises:
-        InvalidToolDefinition: A name or an input schema cannot be offered.
+        InvalidToolDefinition: A name, a description, an input schema or a policy cannot be; names all of them.
     """
-    return [_function_tool(tool, policies.get(tool.name, _UNPOLICED)) for tool in tools]
+    check_policies(policies)
+    faults = DefinitionFaults()
+    made: list[FunctionTool] = []
+    for number, tool in enumerate(tools):
+        if not isinstance(cast("object", tool), SdkMcpTool):
+            faults.add(f"custom_tools[{number}] is a {type(tool).__name__}: make it with the SDK's @tool(…).")
+            continue
+        with faults.gathered():
+            made.append(_function_tool(tool, policies.get(tool.name, _UNPOLICED)))
+    faults.raise_any()
+    return made
 
 
 def _function_tool(tool: SdkMcpTool[Any], policy: ToolPolicy) -> FunctionTool:
-    check_tool_name(tool.name)
     rule = policy.effect.is_write if policy.requires_approval is None else policy.requires_approval
-    return FunctionTool(tool, policy.effect, rule, prepare_input_schema(tool.name, _json_schema(tool)))
+    schema = prepare_offer(tool.name, tool.description, _json_schema(tool))
+    return FunctionTool(tool, policy.effect, rule, schema, policy.timeout or _TIMEOUT, policy.timeout)
 
 
 def _json_schema(tool: SdkMcpTool[Any]) -> Mapping[str, Any]:
@@ -131,7 +175,7 @@ def _is_json_schema(members: Mapping[str, Any]) -> bool:
     return (
         isinstance(members.get("type"), str)
         or any(isinstance(value, Mapping | list | bool | int | float) for value in members.values())
-        or any(isinstance(name, str) and name.startswith("$") for name in cast("Mapping[object, Any]", members))
+        or not _SCHEMA_KEYS.isdisjoint(members)
     )
 
 

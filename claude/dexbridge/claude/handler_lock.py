@@ -17,7 +17,7 @@ from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, Te
 
 from dexbridge.claude.function_tool import FunctionTool
 from dexbridge.claude.hook_lock import must_leave
-from dexbridge.claude.results import text_of, told_text
+from dexbridge.claude.results import WrongResult, text_of, told_text
 from dexbridge.sessions import CallResult
 from dexbridge.toolsource import MCP_SERVER, InvalidArguments, OfferedTools
 
@@ -135,9 +135,20 @@ def _listed(name: str, description: str, schema: Mapping[str, Any]) -> Tool:
 
 
 async def _run_read(tool: FunctionTool, arguments: dict[str, Any]) -> CallToolResult:
+    limit = tool.inline_timeout
+    timer = asyncio.timeout(None if limit is None else limit.total_seconds())
     try:
-        result = await tool.sdk_tool.handler(arguments)
+        async with timer:
+            result = await tool.call(arguments)
+    except WrongResult as error:
+        return _result(f"{error}. That is for its authors to mend; calling it again does not help.", is_error=True)
+    except asyncio.CancelledError:
+        if (task := asyncio.current_task()) is not None and task.cancelling():
+            raise
+        return _result(f"{tool.name} was cancelled from inside.", is_error=True)
     except Exception as error:  # noqa: BLE001 - the application's function; the model gets an error it can act on
+        if limit is not None and timer.expired():
+            return _result(f"{tool.name} did not end within {limit.total_seconds():g} s.", is_error=True)
         logger.warning("The read %s raised %s.", tool.name, type(error).__name__)
         return _result(f"{tool.name} failed with {type(error).__name__}.", is_error=True)
     return _result(text_of(result), is_error=result.get("is_error") is True)

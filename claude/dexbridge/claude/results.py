@@ -9,7 +9,16 @@ from claude_agent_sdk import ToolResultBlock
 
 from dexbridge.sessions import CallResult
 
-__all__ = ["LONGEST_RESULT", "bounded", "is_told", "text_of", "told_text", "well_formed"]
+__all__ = [
+    "LONGEST_RESULT",
+    "WrongResult",
+    "bounded",
+    "checked_result",
+    "is_told",
+    "text_of",
+    "told_text",
+    "well_formed",
+]
 
 LONGEST_RESULT = 20_000
 """Characters. Beyond about 50,000, or 25,000 tokens, the CLI writes a result to a file the agent cannot read."""
@@ -33,21 +42,68 @@ def bounded(text: str) -> str:
     return f"{text[:kept]}\n[{len(text) - kept} of {len(text)} characters left out here]"
 
 
+class WrongResult(Exception):
+    """A function of the application returned what is no tool result; the text names the tool and the shape."""
+
+
+def checked_result(tool: str, returned: object) -> Mapping[str, Any]:
+    """Returns what a tool function returned when it is the result of a tool, as the SDK documents it.
+
+    That is a mapping with `content`, a list of blocks, each a mapping with its `type`, and with `text` when that is
+    "text"; and with `is_error`, True or False, or without it. Nothing else is guessed at: text would be lost, or a
+    failure taken for a success.
+
+    Raises:
+        WrongResult: It is not; no value of it is in the text.
+    """
+    if (fault := _fault_of(returned)) is None:
+        return cast("Mapping[str, Any]", returned)
+    raise WrongResult(
+        f"{tool} returned {fault}. Its function must return {{'content': [{{'type': 'text', 'text': …}}]}}, with "
+        "'is_error': True for a failure"
+    )
+
+
+def _fault_of(returned: object) -> str | None:
+    if not isinstance(returned, Mapping):
+        return _kind(returned)
+    result = cast("Mapping[str, Any]", returned)
+    if "content" not in result:
+        return "a mapping without 'content'"
+    blocks = result["content"]
+    if not isinstance(blocks, list | tuple):
+        return f"a mapping whose 'content' is {_kind(blocks)}, not a list"
+    for number, block in enumerate(cast("Sequence[object]", blocks)):
+        if not isinstance(block, Mapping):
+            return f"'content' whose item {number} is {_kind(block)}, not a mapping"
+        known = cast("Mapping[str, Any]", block)
+        if not isinstance(known.get("type"), str):
+            return f"'content' whose item {number} has no 'type'"
+        if known["type"] == "text" and not isinstance(known.get("text"), str):
+            return f"'content' whose item {number} is of type text, and its 'text' is {_kind(known.get('text'))}"
+    if "isError" in result:
+        return "a mapping with 'isError', which is written 'is_error' here"
+    if not isinstance(result.get("is_error", False), bool):
+        return f"a mapping whose 'is_error' is {_kind(result['is_error'])}, not True or False"
+    return None
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
 def text_of(result: Mapping[str, Any]) -> str:
-    """The text of what a tool function returned; what is not text is named and left out.
+    """The text of a tool function's checked result; what is not text is named and left out.
 
     Source: seeds, "Limits": a recorded tool result keeps text only.
     """
-    blocks = cast("Sequence[Any]", result.get("content") or ())
-    parts: list[str] = []
-    for block in blocks:
-        if isinstance(block, Mapping):
-            known = cast("Mapping[str, Any]", block)
-            if known.get("type") == "text":
-                parts.append(str(known.get("text", "")))
-            else:
-                parts.append(f"[{known.get('type', 'unknown')} left out: results keep text only]")
-    return bounded("\n".join(parts))
+    blocks = cast("Sequence[Mapping[str, Any]]", result["content"])
+    return bounded(
+        "\n".join(
+            block["text"] if block["type"] == "text" else f"[{block['type']} left out: results keep text only]"
+            for block in blocks
+        )
+    )
 
 
 def told_text(result: CallResult) -> str:

@@ -4,8 +4,9 @@ from dexbridge.toolsource.agent_tool import AgentTool
 from dexbridge.toolsource.arguments import canonical_json, check_arguments, fingerprint
 from dexbridge.toolsource.connector_tool import ConnectorTool, connector_tool
 from dexbridge.toolsource.effect import ToolEffect
-from dexbridge.toolsource.errors import InvalidArguments, InvalidToolDefinition, ToolSourceError
+from dexbridge.toolsource.errors import DefinitionFaults, InvalidArguments, InvalidToolDefinition, ToolSourceError
 from dexbridge.toolsource.names import MCP_SERVER, check_tool_name, mcp_name, short_name
+from dexbridge.toolsource.offer import prepare_offer
 from dexbridge.toolsource.offered import OfferedTools, leaves_segment
 from dexbridge.toolsource.outcome import (
     AttemptResult,
@@ -18,7 +19,7 @@ from dexbridge.toolsource.outcome import (
     ToolOutcome,
     Unsettled,
 )
-from dexbridge.toolsource.policy import ApprovalRule, ToolPolicy, asks_for_approval
+from dexbridge.toolsource.policy import ApprovalRule, ToolPolicy, asks_for_approval, check_policies
 from dexbridge.toolsource.schema import prepare_input_schema
 from dexbridge.toolsource.source import ConnectorToolSource, ToolSource
 
@@ -30,6 +31,7 @@ __all__ = [
     "Completed",
     "ConnectorTool",
     "ConnectorToolSource",
+    "DefinitionFaults",
     "Dispatch",
     "InvalidArguments",
     "InvalidToolDefinition",
@@ -47,11 +49,13 @@ __all__ = [
     "asks_for_approval",
     "canonical_json",
     "check_arguments",
+    "check_policies",
     "check_tool_name",
     "connector_tool",
     "fingerprint",
     "leaves_segment",
     "mcp_name",
     "prepare_input_schema",
+    "prepare_offer",
     "short_name",
 ]

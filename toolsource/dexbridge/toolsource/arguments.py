@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from dexbridge.toolsource.errors import InvalidArguments
+from dexbridge.toolsource.numbers import number_faults
 
 __all__ = ["canonical_json", "check_arguments", "fingerprint"]
 
@@ -34,7 +35,8 @@ def check_arguments(tool_name: str, schema: Mapping[str, Any], arguments: Mappin
     """Returns the arguments when they fit the schema.
 
     A property the top level does not name is a fault unless the schema itself allows more
-    (`additionalProperties`): a model that invents an argument expects something of it.
+    (`additionalProperties`): a model that invents an argument expects something of it. For numbers see
+    `number_faults`.
 
     Raises:
         InvalidArguments: With every fault at once.
@@ -42,8 +44,8 @@ def check_arguments(tool_name: str, schema: Mapping[str, Any], arguments: Mappin
     if faults := sorted(_not_json(arguments, "")):
         raise InvalidArguments(tool_name, faults)
     strict = {"additionalProperties": False, **schema}
-    faults = sorted(_faults(Draft202012Validator(strict).iter_errors(dict(arguments))))  # pyright: ignore[reportUnknownMemberType]
-    if faults:
+    errors = Draft202012Validator(strict).iter_errors(dict(arguments))  # pyright: ignore[reportUnknownMemberType]
+    if faults := sorted([*_faults(errors), *number_faults(schema, arguments)]):
         raise InvalidArguments(tool_name, faults)
     return dict(arguments)
 
@@ -120,6 +122,8 @@ def _type_fault(error: ValidationError) -> str:
     expected = cast("Any", error.validator_value)
     wanted = " or ".join(cast("list[str]", expected)) if isinstance(expected, list) else str(expected)
     given = error.instance
+    if given is None and ("integer" in wanted or "number" in wanted):
+        return f"must be {_article(wanted)}, not null, as which a number beyond 1.8e308 arrives too"
     if isinstance(given, str) and ("object" in wanted or "array" in wanted):
         return f"must be {_article(wanted)}, not a string that holds JSON: pass the value itself"
     return f"must be {_article(wanted)}, not {_json_type(given)}"

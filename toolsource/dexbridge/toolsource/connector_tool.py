@@ -25,7 +25,8 @@ from dexbridge.connectors import (
 )
 from dexbridge.toolsource.effect import ToolEffect
 from dexbridge.toolsource.errors import InvalidArguments, InvalidToolDefinition
-from dexbridge.toolsource.names import check_tool_name
+from dexbridge.toolsource.numbers import number_faults
+from dexbridge.toolsource.offer import prepare_offer
 from dexbridge.toolsource.outcome import (
     AttemptResult,
     Completed,
@@ -38,7 +39,6 @@ from dexbridge.toolsource.outcome import (
     Unsettled,
 )
 from dexbridge.toolsource.policy import ApprovalRule, ToolPolicy, asks_for_approval
-from dexbridge.toolsource.schema import prepare_input_schema
 
 __all__ = ["ConnectorTool", "connector_tool"]
 
@@ -82,14 +82,28 @@ class ConnectorTool:
         return self.bound.operation.timeout
 
     def with_policy(self, policy: ToolPolicy) -> ConnectorTool:
-        """Returns the tool under a session's policy, which can change only the approval."""
+        """Returns the tool under a session's policy, which can change only the approval.
+
+        Raises:
+            InvalidToolDefinition: The policy sets a timeout.
+        """
+        if policy.timeout is not None:
+            raise InvalidToolDefinition(
+                f"The policy of {self.name!r} sets a timeout, but its operation has its own, "
+                f"{self.timeout.total_seconds():g} s: leave it out."
+            )
         return self if policy.requires_approval is None else replace(self, approval=policy.requires_approval)
 
     def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        faults = list(number_faults(self.input_schema, arguments))
         try:
-            return self.bound.validate(arguments)
+            validated = self.bound.validate(arguments)
         except InvalidInput as error:
-            raise InvalidArguments(self.name, error.faults) from None
+            faults.extend(error.faults)
+        else:
+            if not faults:
+                return validated
+        raise InvalidArguments(self.name, faults)
 
     def asks(self, arguments: Mapping[str, Any]) -> bool:
         return asks_for_approval(self.name, self.approval, arguments)
@@ -174,14 +188,13 @@ def connector_tool(
             f"The tool {tool_name!r} was given the reference {reference}, but its operation belongs to "
             f"{operation.reference}: pass the reference of the connection that made the operation."
         )
-    check_tool_name(tool_name)
     if definition.branches and all(branch.outcome is not BranchOutcome.SUCCEEDED for branch in definition.branches):
         raise InvalidToolDefinition(f"The operation {label} has no branch that succeeds: mark its happy branch.")
     return ConnectorTool(
         name=tool_name,
         bound=operation,
         approval=definition.recommends_approval if requires_approval is None else requires_approval,
-        input_schema=prepare_input_schema(tool_name, operation.input_schema()),
+        input_schema=prepare_offer(tool_name, definition.description, operation.input_schema()),
     )
 
 

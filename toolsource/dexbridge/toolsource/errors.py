@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
-__all__ = ["InvalidArguments", "InvalidToolDefinition", "ToolSourceError"]
+__all__ = ["DefinitionFaults", "InvalidArguments", "InvalidToolDefinition", "ToolSourceError"]
 
 
 class ToolSourceError(Exception):
@@ -13,6 +14,40 @@ class ToolSourceError(Exception):
 
 class InvalidToolDefinition(ToolSourceError, ValueError):
     """A tool cannot be offered as it is defined; raised while the session Flow is built."""
+
+
+class DefinitionFaults:
+    """Gathers what is wrong with definitions, so that one error names all of it.
+
+    faults = DefinitionFaults()
+    with faults.gathered():
+        check_tool_name(name)
+    faults.raise_any()
+    """
+
+    def __init__(self) -> None:
+        self._found: list[str] = []
+
+    @contextmanager
+    def gathered(self) -> Generator[None]:
+        """Keeps the error that is raised within, and goes on after it."""
+        try:
+            yield
+        except InvalidToolDefinition as error:
+            self.add(str(error))
+
+    def add(self, fault: str) -> None:
+        """Keeps a sentence that was found otherwise."""
+        self._found.append(fault)
+
+    def raise_any(self) -> None:
+        """Raises all that was found, one sentence a line.
+
+        Raises:
+            InvalidToolDefinition: Something was.
+        """
+        if self._found:
+            raise InvalidToolDefinition("\n".join(self._found))
 
 
 class InvalidArguments(ToolSourceError, ValueError):

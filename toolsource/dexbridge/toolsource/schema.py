@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 from urllib.parse import unquote
 
@@ -12,7 +12,7 @@ from jsonschema.exceptions import SchemaError
 
 from dexbridge.toolsource.errors import InvalidToolDefinition
 
-__all__ = ["prepare_input_schema"]
+__all__ = ["prepare_input_schema", "subschemas"]
 
 _COMBINATORS = ("anyOf", "oneOf", "allOf", "not", "if", "enum", "const")
 _DEFINITIONS = ("$defs", "definitions")
@@ -70,6 +70,24 @@ def prepare_input_schema(tool_name: str, schema: Mapping[str, Any]) -> dict[str,
         )
     plain.setdefault("properties", {})
     return plain
+
+
+def subschemas(node: Any, where: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """A schema without `$ref` and every schema in it, each with its place: `properties/to/items`."""
+    if not isinstance(node, dict):
+        return
+    members = cast("dict[str, Any]", node)
+    yield where, members
+    for keyword, value in members.items():
+        place = f"{where}/{keyword}" if where else keyword
+        if keyword in _NAMED_SCHEMAS and isinstance(value, dict):
+            for name, schema in cast("dict[str, Any]", value).items():
+                yield from subschemas(schema, f"{place}/{name}")
+        elif keyword in _LISTS_OF_SCHEMAS and isinstance(value, list):
+            for number, schema in enumerate(cast("list[Any]", value)):
+                yield from subschemas(schema, f"{place}/{number}")
+        elif keyword in _SCHEMAS:
+            yield from subschemas(value, place)
 
 
 def _inline(tool_name: str, node: Any, root: Mapping[str, Any], open_refs: tuple[str, ...]) -> Any:

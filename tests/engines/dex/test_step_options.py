@@ -1,0 +1,27 @@
+"""Dex waits for a tool Step as long as all of its attempts may take."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from dexbridge.sessions import AgentSessionFlow
+from dexbridge.sessions.engines.dex.step_options import step_options
+from dexbridge.sessions.step import StepType
+from dexbridge.toolsource import OfferedTools
+from tests.fakes.function_tool import FunctionTool
+from tests.fakes.scripted_runner import ScriptedRunner
+
+
+@pytest.mark.parametrize(("step", "attempts"), [(StepType.CALL_SINGLE_ATTEMPT_TOOL, 1), (StepType.CALL_TOOL, 3)])
+@pytest.mark.parametrize("timeout", [timedelta(minutes=20), timedelta(days=1)])
+def test_a_long_tool_is_waited_for(step: StepType, attempts: int, timeout: timedelta) -> None:
+    tool = FunctionTool(name="export", attempts=attempts, timeout=timeout)
+    flow = AgentSessionFlow("exports", ScriptedRunner(), OfferedTools([tool]))
+    state: Any = SimpleNamespace(call=SimpleNamespace(tool="export"))
+    limit = step_options(flow, state, step).execute_method_timeout
+    assert limit is not None
+    assert limit > attempts * timeout + timedelta(minutes=1)
