@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
-
-from claude_agent_sdk import ToolResultBlock
+from typing import TYPE_CHECKING, Any, cast
 
 from dexbridge.sessions import CallResult
+
+if TYPE_CHECKING:  # The test kit compares results too, and needs no Claude SDK.
+    from claude_agent_sdk import ToolResultBlock
 
 __all__ = [
     "LONGEST_RESULT",
@@ -17,6 +18,7 @@ __all__ = [
     "is_told",
     "text_of",
     "told_text",
+    "trimmed",
     "well_formed",
 ]
 
@@ -25,6 +27,10 @@ LONGEST_RESULT = 20_000
 
 _LINE = 100
 _COMPARED = 500
+_JAVASCRIPT_SPACE = (
+    "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
 
 
 def well_formed(text: str) -> str:
@@ -92,6 +98,11 @@ def _kind(value: object) -> str:
     return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
+def trimmed(text: str) -> str:
+    """Returns the text as the CLI trims an error: it is JavaScript, where U+FEFF is space and U+0085 is not."""
+    return text.strip(_JAVASCRIPT_SPACE)
+
+
 def text_of(result: Mapping[str, Any]) -> str:
     """The text of a tool function's checked result; what is not text is named and left out.
 
@@ -117,6 +128,6 @@ def is_told(recorded: CallResult, told: ToolResultBlock) -> bool:
     The CLI trims errors, cuts long ones in the middle, and has words of its own for an empty text.
     """
     blocks = told.content if isinstance(told.content, list) else [{"type": "text", "text": told.content or ""}]
-    text = "\n".join(str(block.get("text", "")) for block in blocks).strip()
-    begins = well_formed(recorded.text).strip()[:_COMPARED]
+    text = trimmed("\n".join(str(block.get("text", "")) for block in blocks))
+    begins = trimmed(well_formed(recorded.text))[:_COMPARED]
     return (told.is_error is True) == recorded.is_error and (not begins or text.startswith(begins))
