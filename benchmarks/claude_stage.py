@@ -31,7 +31,7 @@ from dexbridge.claude.testing import ModelRequest, Reply, ScriptedModel, Text, T
 from dexbridge.connectors import Call, slack
 from dexbridge.connectors.testing import MemoryConnection, MemoryProject
 from dexbridge.connectors.testing.local_slack import LocalSlack
-from dexbridge.sessions import AgentSessionClient, AgentSessionFlow, EventKind, open_engine
+from dexbridge.sessions import AgentSessionClient, AgentSessionFlow, EventKind, SessionSnapshot, open_engine
 from dexbridge.toolsource import ApprovalRule, ConnectorToolSource, ToolSource, connector_tool
 
 __all__ = [
@@ -83,12 +83,14 @@ class Stage:
 
     Attributes:
         ended: When each result was in hand, monotonic.
+        recorded: The sessions, as recorded when their engine was closed; what the model was told is compared with them.
     """
 
     model: ScriptedModel
     slack: LocalSlack
     connection: slack.Connection
     ended: list[float] = field(default_factory=list[float])
+    recorded: list[SessionSnapshot] = field(default_factory=list[SessionSnapshot])
 
     def options(self, **more: Any) -> ClaudeAgentOptions:
         """The application's options."""
@@ -140,15 +142,18 @@ async def open_connection(endpoint: str) -> AsyncGenerator[slack.Connection]:
 
 @asynccontextmanager
 async def open_stage(respond: Callable[[ModelRequest], Reply]) -> AsyncGenerator[Stage]:
-    """Starts the servers."""
+    """Starts the servers; at the end the model must have been told what is recorded."""
     async with ScriptedModel(respond) as model, LocalSlack() as local, open_connection(local.endpoint) as connection:
-        yield Stage(model, local, connection)
+        stage = Stage(model, local, connection)
+        yield stage
+        model.assert_told(stage.recorded)
 
 
 async def bare_turn(stage: Stage, made: SdkMcpTool[Any]) -> float:
     """One turn on the bare SDK, the tool in its process; how long it took to its result, in seconds."""
     server = create_sdk_mcp_server("tools", tools=[made])
-    with tempfile.TemporaryDirectory() as configuration:
+    nothing_recorded = stage.model.unchecked("the bare SDK keeps no records")
+    with nothing_recorded, tempfile.TemporaryDirectory() as configuration:
         options = stage.options(mcp_servers={"tools": server}, allowed_tools=[f"mcp__tools__{made.name}"])
         options.env["CLAUDE_CONFIG_DIR"] = configuration
         took = began = time.monotonic()
@@ -166,10 +171,12 @@ class Ours:
     """Our sessions."""
 
     sessions: AgentSessionClient
+    started: list[str] = field(default_factory=list[str])
 
     async def turn(self, decide: Callable[[str, str], Awaitable[None]] | None = None) -> float:
         """One turn in a new session; how long it took in seconds. `decide` is given session and interrupt."""
         session_id = f"bench-{uuid.uuid4()}"
+        self.started.append(session_id)
         await self.sessions.start_session(session_id)
         began = time.monotonic()
         await self.sessions.send_user_message(session_id, "go")
@@ -199,4 +206,7 @@ async def open_ours(
     )
     with tempfile.TemporaryDirectory() as folder:
         async with open_engine(url or f"sqlite:///{Path(folder) / 'sessions.db'}", [made]) as engine:
-            yield Ours(AgentSessionClient(engine))
+            ours = Ours(AgentSessionClient(engine))
+            yield ours
+            # Not every session of the database: a server's may hold others.
+            stage.recorded.extend([await ours.sessions.get_snapshot(started) for started in ours.started])

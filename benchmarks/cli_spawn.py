@@ -61,6 +61,7 @@ async def _on(database: str, url: str | None, rounds: int) -> Comparison:
                     async for event in sessions.read_events(session_id, follow=True):
                         if event.kind in (EventKind.TURN_ANSWERED, EventKind.TURN_FAILED):
                             break
+                    stage.recorded.append(await sessions.get_snapshot(session_id))
                     took = int(started.read_text()) / 1e9 - given
                     base = await asyncio.to_thread(lambda: asyncio.run(start_bare_workflow()))
                     if number:

@@ -21,7 +21,7 @@ import psutil
 from benchmarks.claude_stage import POST, SLACK_ARGUMENTS, agent_options, open_connection, open_stage, slack_source
 from benchmarks.report import Comparison, Goal, compare, main
 from dexbridge.claude import CliProcesses, claude_agent_session_flow
-from dexbridge.claude.testing import ModelRequest, Reply, Text, ToolUse
+from dexbridge.claude.testing import ModelRequest, Reply, Text, ToolUse, snapshots_of
 from dexbridge.connectors import slack
 from dexbridge.sessions import AgentSessionClient, AgentSessionFlow, EventKind, open_engine
 from dexbridge.toolsource import mcp_name
@@ -150,6 +150,7 @@ async def measure(turns: int = _TURNS) -> Sequence[Comparison]:
                 await _turns(sessions, "late", turns - _WARM_TURNS)
                 late, late_files = await held.at_rest()
                 looking.cancel()
+                stage.recorded.extend(await snapshots_of(sessions))
     assert max(held.processes) > 0, "the CLIs were not seen"
     after, goal = f"after {_WARM_TURNS}", Goal(ratio=_GROWTH)
     return [

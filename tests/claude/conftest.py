@@ -22,6 +22,7 @@ async def bare_stage(tmp_path: Path) -> AsyncIterator[Stage]:
             yield stage
         finally:
             await stage.close()
+        stage.assert_told()
 
 
 @pytest.fixture

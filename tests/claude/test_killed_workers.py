@@ -65,6 +65,7 @@ async def workers(bare_stage: Stage, tmp_path: Path) -> AsyncIterator[Workers]:
         async with open_engine(f"sqlite:///{bare_stage.database}", [flow], run_steps=False) as engine:
             bare_stage.engine, bare_stage.client = engine, AgentSessionClient(engine)
             yield workers
+            await bare_stage.remember()
     finally:
         await workers.kill()
 

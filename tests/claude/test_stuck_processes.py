@@ -69,8 +69,9 @@ async def test_what_the_cli_says_instead_of_the_result_is_not_committed(open_sta
     (folder / ".claude" / "settings.json").write_text('{"env": {"MCP_TOOL_TIMEOUT": "2000"}}')
     stage = await open_stage(processes=A_MINUTE, options={"setting_sources": ["project"], "cwd": str(folder)})
     stage.model.script(Reply(slack_reply()), Reply(Text("It took too long.")), Reply(Text("Posted.")))
-    await stage.turn("Post it.")
-    await stage.model.wait_for_requests(2)
+    with stage.model.unchecked("the CLI gives up on the call by itself; the segment fails and is not committed"):
+        await stage.turn("Post it.")
+        await stage.model.wait_for_requests(2)
     assert "timed out" in str(stage.model.requests[-1].body["messages"])
 
     assert answer_of(await stage.decide(approve=True)) == "Posted."
@@ -95,9 +96,9 @@ async def test_a_result_that_is_another_when_it_arrives_is_given_again(
     monkeypatch.setattr(HandlerLock, "_hand_out", changed_at_first)
     stage = await open_stage(processes=A_MINUTE)
     stage.model.script(Reply(slack_reply()), Reply(Text("It timed out."), delay=0.5), Reply(Text("Posted.")))
-    await stage.turn("Post it.")
-
-    answer = answer_of(await stage.decide(approve=True))
+    with stage.model.unchecked("the handler is made to tell something else once, which must not be committed"):
+        await stage.turn("Post it.")
+        answer = answer_of(await stage.decide(approve=True))
 
     assert answer in ("It timed out.", "Posted.")
     assert len(handed) == 2

@@ -16,6 +16,7 @@ from dexbridge.config.writing import NewConnection, write_connection_file
 from dexbridge.connectors import Secret
 from dexbridge.connectors.testing.local_slack import LocalSlack
 from tests.console.conftest import OPERATOR_KEY, ROOT, Server, environment, start
+from tests.fakes.recorded import recorded_in
 
 DOCUMENT = ROOT / "docs" / "quick-start.md"
 
@@ -55,6 +56,7 @@ async def test_the_agent_of_the_quick_start_works_with_the_local_servers_it_name
             output, _ = await process.communicate(f"{message[1]}\n".encode())
     assert "Waits for approval: Slack · reply in C0123456789" in output.decode()
     assert process.returncode == 3
+    model.assert_told(await recorded_in(f"sqlite:///{tmp_path}/.dexbridge/sessions.db"))
 
 
 async def test_the_agent_of_the_quick_start_does_not_start_without_a_credential_its_tool_needs(tmp_path: Path) -> None:

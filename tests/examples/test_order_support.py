@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dexbridge.claude.testing import ScriptedModel, order_support_script
+from dexbridge.claude.testing import ScriptedModel, order_support_script, snapshots_of
 from dexbridge.config import InvalidConnectionFile, InvalidToolOffer
 from dexbridge.config.writing import NewConnection, write_connection_file
 from dexbridge.connectors import Secret, UnknownConnection, slack
@@ -166,6 +166,7 @@ async def test_a_look_up_is_one_step_and_a_cancellation_five(tmp_path: Path, mon
             sessions = AgentSessionClient(engine)
             looked_up = await take_turn(sessions, "Where is order 1002?")
             cancelled = await take_turn(sessions, "Cancel order 1002 because it is late")
+            model.assert_told(await snapshots_of(sessions))
     assert looked_up[0] == ["RunModel-1"]
     assert "2 linen cushions" in looked_up[1]
     assert cancelled[0] == [

@@ -13,6 +13,7 @@ from dexbridge.claude.testing import ScriptedModel, order_support_script
 from dexbridge.config.writing import NewConnection, write_connection_file
 from dexbridge.connectors import Secret
 from dexbridge.connectors.testing.local_slack import LocalSlack
+from tests.fakes.recorded import recorded_in
 
 QUICK_START = Path(__file__).resolve().parents[2] / "examples" / "quick_start.py"
 MESSAGE = "Reply in Slack thread C0123456789 1710000000.000100: Order 1002 ships on Thursday."
@@ -35,8 +36,8 @@ async def run(folder: Path, typed: str, *arguments: str, **environment: str) -> 
     return process.returncode, output.decode(), errors.decode()
 
 
-async def run_quick_start(folder: Path, typed: str) -> tuple[str, list[str]]:
-    """Returns what it printed, and what the local Slack then holds."""
+async def run_quick_start(folder: Path, typed: str) -> tuple[str, list[str], ScriptedModel]:
+    """Returns what it printed, what the local Slack then holds, and the model it asked."""
     async with ScriptedModel(order_support_script) as model, LocalSlack() as slack:
         credentials = {"bot_token": Secret(slack.bot_token), "user_token": Secret(slack.user_token)}
         connection = NewConnection("slack", "support-slack", {"endpoint": slack.endpoint}, credentials)
@@ -54,15 +55,15 @@ async def run_quick_start(folder: Path, typed: str) -> tuple[str, list[str]]:
             assert (code, errors) == (0, "")
         else:
             assert (code, errors) == (2, "Stopped: EOF when reading a line\n")
-        return output, [post.text for post in slack.posts]
+        return output, [post.text for post in slack.posts], model
 
 
 async def test_posts_once_when_a_person_says_yes_and_not_otherwise(tmp_path: Path) -> None:
-    (approved, posted), (declined, kept_back), (_, undecided) = await asyncio.gather(
-        run_quick_start(tmp_path / "approved", "yes\n"),
-        run_quick_start(tmp_path / "declined", "\n"),
-        run_quick_start(tmp_path / "undecided", ""),
-    )
+    folders = (tmp_path / "approved", tmp_path / "declined", tmp_path / "undecided")
+    runs = await asyncio.gather(*(run_quick_start(*run) for run in zip(folders, ("yes\n", "\n", ""), strict=True)))
+    (approved, posted, _), (declined, kept_back, _), (_, undecided, _) = runs
+    for folder, (_, _, model) in zip(folders, runs, strict=True):
+        model.assert_told(await recorded_in(f"sqlite:///{folder}/.dexbridge/sessions.db"))
     asked, answered = approved.split("Approve this call? [y/N] ")
     assert asked.startswith('slack_post_thread_reply slack/support-slack {"channel_id": "C0123456789", ')
     assert answered == "I posted the reply in the Slack thread 1710000000.000100.\n"

@@ -20,7 +20,7 @@ from dexbridge.claude import (
     build_claude_cli_environment,
     claude_agent_session_flow,
 )
-from dexbridge.claude.testing import ScriptedModel, ToolResult, ToolUse
+from dexbridge.claude.testing import ScriptedModel, ToolResult, ToolUse, snapshots_of
 from dexbridge.connectors import slack
 from dexbridge.connectors.testing import MemoryConnection, MemoryProject
 from dexbridge.connectors.testing.local_slack import LocalSlack
@@ -131,6 +131,7 @@ class Stage:
         self.held: MemoryConnection
         self.engine: SessionEngine
         self.client: AgentSessionClient
+        self.recorded: dict[str, SessionSnapshot] = {}
         self._open: AsyncExitStack | None = None
 
     def flow(
@@ -178,7 +179,17 @@ class Stage:
         """Closes the engine."""
         if self._open is not None:
             stack, self._open = self._open, None
-            await stack.aclose()
+            async with stack:
+                await self.remember()
+
+    async def remember(self) -> None:
+        """Keeps what is recorded now for `assert_told`: at a test's end the engine is closed."""
+        for snapshot in await snapshots_of(self.client):
+            self.recorded[snapshot.state.conversation_id] = snapshot
+
+    def assert_told(self) -> None:
+        """No request told the model anything but what is recorded. The fixture asks at every test's end."""
+        self.model.assert_told(self.recorded.values())
 
     async def turn(
         self,

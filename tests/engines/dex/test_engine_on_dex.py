@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from dexbridge.claude.testing import ScriptedModel, order_support_script
+from dexbridge.claude.testing import ScriptedModel, order_support_script, snapshots_of
 from dexbridge.sessions import (
     AgentSessionClient,
     DatabaseUnavailable,
@@ -112,6 +112,7 @@ async def test_the_order_support_example_runs_on_it(peer: DexPeer, monkeypatch: 
             ended = await talk.event(EventKind.TURN_ANSWERED, EventKind.TURN_FAILED)
             assert "Order 1002 is cancelled." in str(ended.data)
             steps = await talk.steps()
+            model.assert_told(await snapshots_of(talk.client))
     assert steps == ["RunModel-1", "AwaitToolApproval-1", "CallSingleAttemptTool-1", "ResumeTurn-1", "RunModel-2"]
     assert "cancelled (reason: it is late)" in desk.describe_order("1002")
     assert peer.flows["s-1"].flow_type == "ClaudeAgentSDKOrderSupport"

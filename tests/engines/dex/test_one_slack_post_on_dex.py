@@ -33,6 +33,7 @@ async def bare_stage(tmp_path: Path) -> AsyncIterator[Stage]:
             yield stage
         finally:
             await stage.close()
+        stage.assert_told()
 
 
 @pytest.fixture
@@ -47,5 +48,6 @@ async def workers(bare_stage: Stage, peer: DexPeer, tmp_path: Path) -> AsyncIter
         async with open_engine(peer.url, [flow], run_steps=False) as engine:
             bare_stage.engine, bare_stage.client = engine, AgentSessionClient(engine)
             yield workers
+            await bare_stage.remember()
     finally:
         await workers.kill()

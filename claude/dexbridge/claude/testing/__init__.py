@@ -19,6 +19,7 @@ from dexbridge.claude.testing.replies import (
 )
 from dexbridge.claude.testing.script_file import ScriptFileError, read_script
 from dexbridge.claude.testing.server import Respond, ScriptedModel
+from dexbridge.claude.testing.told import snapshots_of
 
 __all__ = [
     "ApiError",
@@ -38,4 +39,5 @@ __all__ = [
     "ToolUse",
     "order_support_script",
     "read_script",
+    "snapshots_of",
 ]

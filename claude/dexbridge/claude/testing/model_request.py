@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, cast
 
@@ -45,11 +46,15 @@ class ModelRequest:
         body: the request's JSON, whole.
         received_at: ``time.monotonic()`` when its last byte had arrived.
         session_id: the Claude session, from the header ``X-Claude-Code-Session-Id``; ``None`` without it.
+        agent_id: the subagent whose conversation it is, from ``X-Claude-Code-Agent-Id``; ``None`` for the session's.
+        arrived_at: `received_at` as a time of day, to compare with records.
     """
 
     body: Mapping[str, Any]
     received_at: float
     session_id: str | None = None
+    agent_id: str | None = None
+    arrived_at: datetime | None = None
 
     @cached_property
     def kind(self) -> RequestKind:

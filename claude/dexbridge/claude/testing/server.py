@@ -4,8 +4,10 @@ import asyncio
 import json
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self, TypeAlias, cast
 
@@ -23,6 +25,8 @@ from dexbridge.claude.testing.replies import (
     Text,
     ToolUse,
 )
+from dexbridge.claude.testing.told import faults_in
+from dexbridge.sessions import SessionSnapshot
 
 Respond: TypeAlias = Callable[[ModelRequest], ModelReply]
 
@@ -44,6 +48,7 @@ class ScriptedModel:
             model.script(Reply(Text("It has shipped.")))
             ...  # run the agent with ANTHROPIC_BASE_URL=model.url
             model.assert_script_used()
+            model.assert_told(await snapshots_of(client))
 
     Args:
         respond: answers a request when the queue is empty; called for each request, repeated ones too.
@@ -59,6 +64,8 @@ class ScriptedModel:
         self._requests: list[ModelRequest] = []
         self._side_requests: list[ModelRequest] = []
         self._unanswered: list[str] = []
+        self._unchecked: set[int] = set()
+        self._exemptions = 0
         self._numbers: dict[str, int] = {}
         self._arrival = asyncio.Condition()
         self._runner: web.AppRunner | None = None
@@ -126,15 +133,67 @@ class ScriptedModel:
         if faults:
             raise AssertionError("\n".join(faults))
 
+    @contextmanager
+    def unchecked(self, reason: str) -> Generator[None]:
+        """Requests that arrive meanwhile are left out of `told_faults`.
+
+        Args:
+            reason: why they may tell the model something else than what is recorded, such as the lock a test opens.
+        """
+        if not reason.strip():
+            raise ValueError("unchecked(reason) needs the reason why these requests are not checked.")
+        self._exemptions += 1
+        try:
+            yield
+        finally:
+            self._exemptions -= 1
+
+    def told_faults(self, snapshots: Iterable[SessionSnapshot]) -> tuple[str, ...]:
+        """What requests told the model other than what is recorded, a sentence each; see `told.faults_in`.
+
+        Args:
+            snapshots: the sessions the requests belong to, read afterwards (`snapshots_of`); a request of a session
+                that is not among them is a fault too.
+        """
+        sessions = {snapshot.state.conversation_id: snapshot for snapshot in snapshots}
+        faults: list[str] = []
+        for number, request in enumerate(self._requests, start=1):
+            if number in self._unchecked:
+                continue
+            snapshot = sessions.get(request.session_id or "")
+            found = faults_in(request, snapshot)
+            if snapshot is None and request.session_id is not None:
+                found = (*found, "the records of its session were not given")
+            name = request.session_id if snapshot is None else snapshot.state.session_id
+            faults.extend(f"Request {number}, of {name}: {fault}." for fault in found)
+        return tuple(faults)
+
+    def assert_told(self, snapshots: Iterable[SessionSnapshot]) -> None:
+        """Check that the model was told what is recorded, and only that.
+
+        Raises:
+            AssertionError: holds the sentences of `told_faults`.
+        """
+        if faults := self.told_faults(snapshots):
+            raise AssertionError("\n".join(faults))
+
     async def _answer_messages(self, http: web.Request) -> web.StreamResponse:
         body = cast(dict[str, Any], json.loads(await http.read()))
-        request = ModelRequest(body, time.monotonic(), http.headers.get("X-Claude-Code-Session-Id"))
+        request = ModelRequest(
+            body,
+            time.monotonic(),
+            http.headers.get("X-Claude-Code-Session-Id"),
+            http.headers.get("X-Claude-Code-Agent-Id"),
+            datetime.now(UTC),
+        )
         if request.kind != "main":
             self._side_requests.append(request)
             text = json.dumps({"title": "Scripted session"}) if request.kind == "title" else "ok"
             return await self._send(http, request, Reply(Text(text)))
         # The reply is chosen before anything is awaited: requests take replies in the order they arrive.
         self._requests.append(request)
+        if self._exemptions:
+            self._unchecked.add(len(self._requests))
         reply = self._choose_reply(request)
         async with self._arrival:
             self._arrival.notify_all()

@@ -12,8 +12,9 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from dexbridge.claude.testing import snapshots_of
 from dexbridge.console.demo.acts import Stage, reply_after_approval, reply_through_a_kill
-from dexbridge.console.demo.errors import CannotStart, DemoError
+from dexbridge.console.demo.errors import CannotStart, DemoError, NotTrue
 from dexbridge.console.demo.real import reply_for_real
 from dexbridge.console.demo.screen import Screen, printable
 from dexbridge.console.demo.services import local_services, real_environment
@@ -76,6 +77,8 @@ async def _run_local(settings: Settings, folder: Path, screen: Screen) -> None:
             else:
                 screen.gap()
                 screen.say("Act 2 kills the Worker right after a post, so it needs an approval; it is left out.")
+            if told := services.model.told_faults(await snapshots_of(sessions)):
+                raise NotTrue("The model was told something else than what is recorded. " + " ".join(told))
 
 
 async def _run_real(settings: Settings, folder: Path, screen: Screen) -> None:
