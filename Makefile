@@ -52,7 +52,8 @@ bench: $(STAMP)
 bench-turnaround: $(STAMP)
 	$(BIN)/python -m benchmarks.turnaround
 
-# At least 200 Workers killed, on SQLite and PostgreSQL (`make services`); about fifteen minutes.
+# At least 200 Workers killed, on SQLite and PostgreSQL (`make services`); about fifteen minutes. One lane alone:
+# `python -m benchmarks.faults LANE`; `--list` names them.
 faults: $(STAMP)
 	$(BIN)/python -m benchmarks.faults
 

@@ -13,15 +13,17 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import psutil
 
-from benchmarks.fault_points import POINTS, Observed, Point, Victim
-from dexbridge.claude.testing import Reply, ScriptedModel, Text
-from dexbridge.claude.testing.model_request import ModelRequest
+from benchmarks.fault_points import Observed, Point, Victim, points
+from benchmarks.fault_replies import SHAPES, message, play, posts_of
+from benchmarks.fault_tally import Tally
+from benchmarks.fault_worker import fault_flow
+from dexbridge.claude.testing import ScriptedModel, snapshots_of
 from dexbridge.connectors.testing.local_slack import LocalSlack
 from dexbridge.connectors.testing.slack_faults import (
     AnswerLate,
@@ -32,79 +34,39 @@ from dexbridge.connectors.testing.slack_faults import (
 )
 from dexbridge.sessions import AgentSessionClient, CallRecord, EventKind, open_engine
 from dexbridge.toolsource import OutcomeKind
-from tests.fakes.claude_stage import slack_reply
-from tests.fakes.claude_worker import worker_flow
 
-__all__ = ["Tally", "run_lane"]
+__all__ = ["run_lane"]
 
 ROOT = Path(__file__).parents[1]
-TURNS_PER_SESSION = 2
+TURNS_PER_SESSION = 4
 SECONDS_TO_END = 120
 """How long every turn may take to end once nothing is killed any more; while it goes on, kills can starve a turn."""
+SHOWN = 80
+MOST_TOLD = 20
+"""A fault of one request comes again in those after it."""
 ENDS = (EventKind.TURN_ANSWERED, EventKind.TURN_FAILED, EventKind.TURN_CANCELLED)
-
-
-@dataclass
-class Tally:
-    """What came of a run."""
-
-    kills: int = 0
-    turns: int = 0
-    approved: int = 0
-    posts: int = 0
-    duplicates: int = 0
-    lost_approved_calls: int = 0
-    wrong_outcomes: int = 0
-    broken_transcripts: int = 0
-    unresolved_unknowns: int = 0
-    results_to_waiting_clis: int = 0
-    results_to_new_clis: int = 0
-    outcomes: dict[str, int] = field(default_factory=dict[str, int])
-    reasons: dict[str, int] = field(default_factory=dict[str, int])
-    points: dict[str, int] = field(default_factory=dict[str, int])
-    faults: list[str] = field(default_factory=list[str])
-
-    def add(self, other: Mapping[str, Any]) -> None:
-        """Adds another run's."""
-        for name, value in other.items():
-            mine = getattr(self, name)
-            if isinstance(mine, int):
-                setattr(self, name, mine + value)
-            elif isinstance(mine, dict):
-                counts = Counter(cast("dict[str, int]", mine))
-                counts.update(cast("dict[str, int]", value))
-                setattr(self, name, dict(counts))
-            else:
-                mine.extend(value)
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One message that was accepted, and whether its call was approved."""
+    """One message that was accepted, and the texts of its posts that were approved."""
 
     session_id: str
     text: str
-    approved: bool
-
-
-def play(request: ModelRequest) -> Reply:
-    """The model: posts what it is told, then says what came of it."""
-    if request.tool_results:
-        return Reply(Text(" ".join(result.text for result in request.tool_results.values())[:200]), delay=0.1)
-    return Reply(slack_reply(request.last_user_text), delay=0.1)
+    approved: frozenset[str]
 
 
 class Lane:
     """The servers, the Workers and the conversations on one database."""
 
-    def __init__(self, url: str, folder: Path, rng: random.Random, *, workers: int, talks: int, drops: bool) -> None:
+    def __init__(
+        self, url: str, folder: Path, rng: random.Random, *, workers: int, talks: int, drops: bool, asks: bool
+    ) -> None:
         self.url = url
         self.folder = folder
         self.rng = rng
         self.drops = drops
+        self.asks = asks
         self.worker_count = workers
         self.talk_count = talks
         self.tally = Tally()
@@ -120,7 +82,7 @@ class Lane:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self.model)
             await stack.enter_async_context(self.slack)
-            flow = worker_flow(self.model.url, self.slack.endpoint)
+            flow = fault_flow(self.model.url, self.slack.endpoint, asks=self.asks)
             engine = await stack.enter_async_context(open_engine(self.url, [flow], run_steps=False))
             self.client = AgentSessionClient(engine)
             self.observed = Observed(self.url, self.model, self.slack)
@@ -148,13 +110,17 @@ class Lane:
                 await self._check_transcript(session_id)
             self.tally.posts = len(self.slack.posts)
             self._count_results()
+            # What the model was told, in every request, against the records as they are now.
+            told = self.model.told_faults(await snapshots_of(self.client))
+            self.tally.wrongly_told = len(told)
+            self.tally.faults += told[:MOST_TOLD]
         return self.tally
 
     async def _kill(self, kills: int) -> None:
-        points = itertools.cycle(POINTS)
+        moments = itertools.cycle(points(asks=self.asks))
         while self.tally.kills < kills:
             await asyncio.sleep(self.rng.uniform(0, 1.5))
-            point = next(points)
+            point = next(moments)
             if await self.observed.reached(point.moment, self.rng) and await self._kill_at(point):
                 self.tally.kills += 1
                 self.tally.points[point.name] = self.tally.points.get(point.name, 0) + 1
@@ -183,11 +149,11 @@ class Lane:
                 *(
                     sys.executable,
                     "-m",
-                    "tests.fakes.claude_worker",
+                    "benchmarks.fault_worker",
                     self.url,
                     self.model.url,
                     self.slack.endpoint,
-                    "0.5",
+                    "asks" if self.asks else "free",
                 ),
                 cwd=ROOT,
                 env={**os.environ, "TMPDIR": str(self.folder)},
@@ -222,12 +188,14 @@ class Lane:
 
     async def _talk(self, number: int) -> None:
         conversation = 0
+        # A session whose replies have other shapes than the one before, in each talk.
+        shapes = itertools.islice(itertools.cycle(SHAPES), 2 * number, None)
         while not self.stopping:
             conversation += 1
             session_id = f"talk-{number}-{conversation}"
             await self.client.start_session(session_id)
             for turn in range(TURNS_PER_SESSION):
-                text = f"{session_id}: message {turn + 1}"
+                text = message(session_id, turn + 1, next(shapes))
                 self.open[number] = text
                 await self._turn(session_id, text)
                 del self.open[number]
@@ -242,47 +210,52 @@ class Lane:
     async def _note_stuck(self, text: str) -> None:
         state = (await self.client.get_snapshot(text.partition(":")[0])).state
         self.tally.lost_approved_calls += 1
-        self.tally.faults.append(f"{text!r} did not end: {state.status} {state.due} {state.leg}")
+        self.tally.faults.append(f"{text[:SHOWN]!r} did not end: {state.status} {state.due} {state.leg}")
 
     async def _turn(self, session_id: str, text: str) -> None:
         after = (await self.client.get_snapshot(session_id)).last_event
         # A client that got no answer sends again; the ID makes it one message.
         for _ in range(2):
             assert await self.client.send_user_message(session_id, text, message_id=text)
-        approved = False
+        approved = set[str]() if self.asks else set(posts_of(text))
         async for event in self.client.read_events(session_id, after=after, follow=True):
             if event.kind is EventKind.INTERRUPT_OPENED:
                 await asyncio.sleep(self.rng.choice([0, 0, 0.3]))
                 wants = self.rng.random() < 0.9
                 decided = await self.client.resolve_interrupt(session_id, event.data["interrupt_id"], approved=wants)
-                approved = wants and decided
+                if wants and decided:
+                    approved.add(event.data["arguments"]["text"])
             if event.kind in ENDS:
-                self.turns.append(Turn(session_id, text, approved))
+                self.turns.append(Turn(session_id, text, frozenset(approved)))
                 return
 
     async def _compare(self, turn: Turn) -> None:
         """The records against what Slack has."""
-        tally = self.tally
-        tally.turns += 1
-        tally.approved += turn.approved
-        posted = [post for post in self.slack.posts if post.text == turn.text]
+        self.tally.turns += 1
+        self.tally.approved += len(turn.approved)
+        snapshot = await self.client.get_snapshot(turn.session_id)
+        for text in posts_of(turn.text):
+            records = [call for call in snapshot.calls if call.arguments.get("text") == text]
+            self._compare_post(text, records, approved=text in turn.approved, error=snapshot.state.last_error)
+
+    def _compare_post(self, text: str, records: list[CallRecord], *, approved: bool, error: str | None) -> None:
+        tally, name = self.tally, repr(text[:SHOWN])
+        posted = [post for post in self.slack.posts if post.text == text]
         if len(posted) > 1:
             tally.duplicates += 1
-            tally.faults.append(f"{turn.text!r} was posted {len(posted)} times")
-        snapshot = await self.client.get_snapshot(turn.session_id)
-        records = [call for call in snapshot.calls if call.arguments.get("text") == turn.text]
+            tally.faults.append(f"{name} was posted {len(posted)} times")
         if len(records) != 1:
             tally.lost_approved_calls += 1
-            tally.faults.append(f"{turn.text!r} has {len(records)} records, last error {snapshot.state.last_error!r}")
+            tally.faults.append(f"{name} has {len(records)} records, last error {error!r}")
             return
         (record,) = records
         tally.outcomes[record.outcome.value] = tally.outcomes.get(record.outcome.value, 0) + 1
         if record.outcome is OutcomeKind.OUTCOME_UNKNOWN:
             tally.unresolved_unknowns += 1
             tally.reasons[record.text] = tally.reasons.get(record.text, 0) + 1
-        elif not _is_true(record, [post.ts for post in posted], approved=turn.approved):
+        elif not _is_true(record, [post.ts for post in posted], approved=approved):
             tally.wrong_outcomes += 1
-            tally.faults.append(f"{turn.text!r}: {record.outcome} with {len(posted)} posts, approved {turn.approved}")
+            tally.faults.append(f"{name}: {record.outcome} with {len(posted)} posts, approved {approved}")
 
     async def _check_transcript(self, session_id: str) -> None:
         """Every call of the conversation has exactly one result, and the records are whole."""
@@ -326,8 +299,21 @@ def _blocks(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
     return cast("list[dict[str, Any]]", content) if isinstance(content, list) else []
 
 
-async def run_lane(url: str, kills: int, seed: int, *, workers: int = 1, talks: int = 4, drops: bool = True) -> Tally:
-    """Runs one lane on a database."""
+async def run_lane(
+    url: str, kills: int, seed: int, *, workers: int = 1, talks: int = 4, drops: bool = True, asks: bool = True
+) -> Tally:
+    """Runs one lane on a database.
+
+    Args:
+        url: An engine's URL.
+        kills: How many.
+        seed: Of everything that is chosen at random.
+        workers: How many run at once.
+        talks: How many sessions are talked to at once.
+        drops: Whether Slack's answers are lost now and then.
+        asks: Whether a person approves or rejects each post.
+    """
     with tempfile.TemporaryDirectory(prefix="dexbridge-faults-") as folder:
-        lane = Lane(url, Path(folder), random.Random(seed), workers=workers, talks=talks, drops=drops)
+        rng = random.Random(seed)
+        lane = Lane(url, Path(folder), rng, workers=workers, talks=talks, drops=drops, asks=asks)
         return await lane.run(kills)

@@ -17,7 +17,7 @@ from sqlalchemy import Engine, NullPool, create_engine, text
 from dexbridge.claude.testing import ScriptedModel
 from dexbridge.connectors.testing.local_slack import LocalSlack
 
-__all__ = ["POINTS", "Observed", "Point", "Victim", "WaitingCli"]
+__all__ = ["POINTS", "Observed", "Point", "Victim", "WaitingCli", "points"]
 
 STEPS = ("RunModel", "AwaitToolApproval", "CallSingleAttemptTool", "ResumeTurn")
 _WHILE_A_CLI_WAITS = ("while it waits for a person", "while it waits for Slack", "as its result comes")
@@ -170,6 +170,14 @@ POINTS = (
     *(Point(moment, Victim.WAITING_CLI) for moment in _WHILE_A_CLI_WAITS),
     *(Point(moment, Victim.ITS_WORKER) for moment in _WHILE_A_CLI_WAITS),
 )
+
+
+_WITH_A_PERSON = ("at a decision", "while it waits", "while it waits for a person", "after AwaitToolApproval")
+
+
+def points(*, asks: bool) -> tuple[Point, ...]:
+    """The moments a lane comes to; without approvals nothing waits for a person."""
+    return tuple(point for point in POINTS if asks or point.moment not in _WITH_A_PERSON)
 
 
 def open_for_reading(url: str) -> Engine:

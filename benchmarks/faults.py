@@ -1,10 +1,13 @@
 """`make faults`: kills Workers at every Step boundary and inside every Step, and CLIs that wait; compares what is left.
 
-    python -m benchmarks.faults [--kills 200] [--seed 1]
+    python -m benchmarks.faults [LANE ...] [--list] [--kills 200] [--seed 1]
 
-Real Worker processes with the real CLI, a scripted Messages API and a local Slack; SIGKILL; half of the runs lose
-answers of Slack as well. SQLite (one Worker, started again) and PostgreSQL (two Workers, one of them killed each time)
-run side by side, the latter when DEXBRIDGE_TEST_POSTGRES names a server. Exit code 1 when an invariant was broken.
+Real Worker processes with the real CLI, a scripted Messages API and a local Slack; SIGKILL. The replies have several
+blocks, the prompt and some results are long, a session has several turns, and every request must tell the model what
+is recorded. A lane is a database (SQLite with one Worker, started again; PostgreSQL with two, one of them killed each
+time), with a person who approves each post or without (`free`), and half of the lanes lose answers of Slack as well
+(`drops`). Lanes of different databases run side by side; those of PostgreSQL when DEXBRIDGE_TEST_POSTGRES names a
+server. Each runs alone by its name. Exit code 1 when an invariant was broken.
 """
 
 from __future__ import annotations
@@ -17,18 +20,48 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import NullPool, create_engine, make_url, text
 
-from benchmarks.fault_lane import Tally, run_lane
+from benchmarks.fault_lane import run_lane
 from benchmarks.fault_points import POINTS
+from benchmarks.fault_tally import Tally
 
-__all__ = ["main"]
+__all__ = ["LANES", "main"]
 
 _ROOT = Path(__file__).parents[1]
+_KILLS_OF_A_LANE = 25
+
+
+@dataclass(frozen=True, slots=True)
+class NamedLane:
+    """A lane of the harness.
+
+    Attributes:
+        asks: Whether a person approves each post.
+        drops: Whether answers of Slack are lost.
+    """
+
+    database: str
+    asks: bool
+    drops: bool
+
+    @property
+    def name(self) -> str:
+        """As it is given on the command line."""
+        return "-".join([self.database, *([] if self.asks else ["free"]), *(["drops"] if self.drops else [])])
+
+
+LANES = tuple(
+    NamedLane(database, asks, drops)
+    for database in ("sqlite", "postgres")
+    for asks in (True, False)
+    for drops in (False, True)
+)
 
 
 @contextmanager
@@ -46,56 +79,62 @@ def new_postgres(server: str) -> Generator[str]:
             connection.execute(text(f"drop database {name} with (force)"))
 
 
-async def _lane(database: str, kills: int, seed: int, drops: bool) -> Tally:
+async def _in_a_process(lane: NamedLane, kills: int, seed: int) -> Tally:
     """A lane of its own process: a process has one engine."""
     child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "benchmarks.faults", "--lane", database, "--kills", str(kills), "--seed", str(seed)),
-        *(["--drops"] if drops else []),
+        *(sys.executable, "-m", "benchmarks.faults", lane.name, "--child"),
+        *("--kills", str(kills), "--seed", str(seed)),
         cwd=_ROOT,
         stdout=asyncio.subprocess.PIPE,
     )
     out, _ = await child.communicate()
     tally = Tally()
     if child.returncode != 0 or not out:
-        tally.faults.append(f"the lane on {database} stopped with exit code {child.returncode}")
+        tally.faults.append(f"the lane {lane.name} stopped with exit code {child.returncode}")
     else:
         tally.add(json.loads(out.splitlines()[-1]))
     return tally
 
 
-async def _both_halves(database: str, kills: int, seed: int) -> list[tuple[str, Tally]]:
-    first = await _lane(database, kills - kills // 2, seed, drops=False)
-    second = await _lane(database, kills // 2, seed + 1, drops=True)
-    return [(f"{database}, Slack answers", first), (f"{database}, answers dropped", second)]
+async def _one_by_one(lanes: Sequence[NamedLane], kills: int, seed: int) -> Tally:
+    """Lanes of one database; each says what came of it when it ends."""
+    total = Tally()
+    for number, lane in enumerate(lanes):
+        tally = await _in_a_process(lane, kills, seed + number)
+        _print(lane.name, tally)
+        total.add(json.loads(tally.to_json()))
+    return total
 
 
-def _run_child(database: str, kills: int, seed: int, drops: bool) -> None:
-    if database == "sqlite":
+def _run_child(lane: NamedLane, kills: int, seed: int) -> None:
+    if lane.database == "sqlite":
         with tempfile.TemporaryDirectory() as folder:
             url = f"sqlite:///{folder}/sessions.db"
-            print(asyncio.run(run_lane(url, kills, seed, drops=drops)).to_json())
+            print(asyncio.run(run_lane(url, kills, seed, drops=lane.drops, asks=lane.asks)).to_json())
     else:
         with new_postgres(os.environ["DEXBRIDGE_TEST_POSTGRES"]) as url:
-            print(asyncio.run(run_lane(url, kills, seed, workers=2, talks=5, drops=drops)).to_json())
+            lane_run = run_lane(url, kills, seed, workers=2, talks=5, drops=lane.drops, asks=lane.asks)
+            print(asyncio.run(lane_run).to_json())
 
 
 def _print(name: str, tally: Tally) -> None:
     print(
-        f"{name:<28} kills {tally.kills:>4}  turns {tally.turns:>4}  posts {tally.posts:>4}  "
+        f"{name:<20} kills {tally.kills:>4}  turns {tally.turns:>4}  posts {tally.posts:>4}  "
         f"duplicates {tally.duplicates}  lost approved calls {tally.lost_approved_calls}  "
         f"wrong outcomes {tally.wrong_outcomes}  broken transcripts {tally.broken_transcripts}  "
-        f"unresolved unknowns {tally.unresolved_unknowns}"
+        f"unresolved unknowns {tally.unresolved_unknowns}  wrongly told {tally.wrongly_told}",
+        flush=True,
     )
 
 
-async def _run(kills: int, seed: int) -> bool:
+async def _run(lanes: Sequence[NamedLane], kills: int, seed: int) -> bool:
     began = time.monotonic()
-    databases = ["sqlite", *(["postgres"] if os.environ.get("DEXBRIDGE_TEST_POSTGRES") else [])]
-    share = -(-kills // len(databases))
-    halves = await asyncio.gather(*(_both_halves(each, share, seed + 10 * n) for n, each in enumerate(databases)))
+    share = -(-kills // len(lanes))
+    databases = [[lane for lane in lanes if lane.database == database] for database in ("sqlite", "postgres")]
     total = Tally()
-    for name, tally in [pair for half in halves for pair in half]:
-        _print(name, tally)
+    for tally in await asyncio.gather(
+        *(_one_by_one(each, share, seed + 10 * number) for number, each in enumerate(databases))
+    ):
         total.add(json.loads(tally.to_json()))
     _print("all", total)
     print(f"outcomes: {total.outcomes}")
@@ -107,23 +146,35 @@ async def _run(kills: int, seed: int) -> bool:
         total.faults += [f"nothing was killed {point.name}" for point in POINTS if point.name not in total.points]
     for fault in total.faults:
         print(f"FAULT: {fault}")
-    if "postgres" not in databases:
-        print("PostgreSQL was left out: DEXBRIDGE_TEST_POSTGRES is empty, run `make services`.")
     print(f"{time.monotonic() - began:.0f} s")
-    return not total.faults and total.kills >= kills
+    return not total.faults and total.wrongly_told == 0 and total.kills >= kills
 
 
 def main() -> None:
     """Runs it from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("lanes", nargs="*", metavar="LANE", help="only these; all when none is named")
+    parser.add_argument("--list", action="store_true", help="print the names of the lanes")
+    parser.add_argument("--kills", type=int, help="in all; 25 in each lane when left out")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--lane", choices=["sqlite", "postgres"], help=argparse.SUPPRESS)
-    parser.add_argument("--drops", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.lane is not None:
-        _run_child(given.lane, given.kills, given.seed, given.drops)
-    elif not asyncio.run(_run(given.kills, given.seed)):
+    by_name = {lane.name: lane for lane in LANES}
+    if given.list:
+        print("\n".join(by_name))
+        return
+    if unknown := [name for name in given.lanes if name not in by_name]:
+        parser.error(f"There is no lane {', '.join(unknown)}: name some of {', '.join(by_name)}.")
+    lanes = [by_name[name] for name in given.lanes] or list(LANES)
+    if not os.environ.get("DEXBRIDGE_TEST_POSTGRES"):
+        if any(name.startswith("postgres") for name in given.lanes):
+            parser.error("DEXBRIDGE_TEST_POSTGRES is empty, run `make services`.")
+        print("PostgreSQL is left out: DEXBRIDGE_TEST_POSTGRES is empty, run `make services`.")
+        lanes = [lane for lane in lanes if lane.database != "postgres"]
+    kills = _KILLS_OF_A_LANE * len(LANES if not given.lanes else lanes) if given.kills is None else given.kills
+    if given.child:
+        _run_child(lanes[0], kills, given.seed)
+    elif not asyncio.run(_run(lanes, kills, given.seed)):
         sys.exit(1)
 
 
