@@ -55,8 +55,9 @@ async def test_our_result_entry_is_the_clis_own_field_by_field(open_stage: OpenS
 def answered(entry: dict[str, Any]) -> str | None:
     """The call whose result an entry holds."""
     content: Any = entry.get("message", {}).get("content")
-    blocks: list[dict[str, Any]] = content if isinstance(content, list) else []
-    return next((block["tool_use_id"] for block in blocks if block.get("type") == "tool_result"), None)
+    if entry["type"] != "user" or isinstance(content, str):
+        return None
+    return next((block["tool_use_id"] for block in content if block["type"] == "tool_result"), None)
 
 
 def stubborn_cli(folder: Path) -> str:
