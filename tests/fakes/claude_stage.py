@@ -146,6 +146,7 @@ class Stage:
         run_model_limit: timedelta = timedelta(seconds=60),
         flow_type: str = FLOW,
         processes: CliProcesses = CliProcesses(),  # noqa: B008 - a frozen value
+        **more: Any,
     ) -> AgentSessionFlow:
         """A flow with the order tools and the Slack tools."""
 
@@ -164,6 +165,7 @@ class Stage:
             tool_policies=(ORDER_POLICIES if tools is None else {}) if policies is None else policies,
             run_model_limit=run_model_limit,
             processes=processes,
+            **more,
         )
         return replace(flow, limits=replace(flow.limits, **(limits or {})))
 

@@ -16,6 +16,7 @@ from dexbridge.sessions import (
     CallLeaves,
     CallResult,
     Conversation,
+    InsideCall,
     SegmentEnd,
     ToolWish,
     TranscriptEntry,
@@ -43,12 +44,14 @@ class ScriptedRunner:
     Args:
         failures: Raised by the next segments, one each.
         before: Awaited before a segment does anything.
+        inside: Run inside every segment, after `before`.
         after: Awaited when it has done everything and is about to return.
     """
 
     failures: list[BaseException] = field(default_factory=list[BaseException])
     before: Callable[[Segment], Awaitable[None]] = _nothing
     after: Callable[[Segment], Awaitable[None]] = _nothing
+    inside: list[InsideCall] = field(default_factory=list[InsideCall])
     segments: list[Segment] = field(default_factory=list[Segment])
     closed: int = 0
 
@@ -66,6 +69,8 @@ class ScriptedRunner:
     async def _run(self, conversation: Conversation, segment: Segment) -> SegmentEnd:
         self.segments.append(segment)
         await self.before(segment)
+        for call in self.inside:
+            await conversation.began_inside(call)
         if self.failures:
             raise self.failures.pop(0)
         told = [json.loads(entry.json) for entry in await conversation.load_transcript()]

@@ -9,6 +9,7 @@ from typing import Any
 from claude_agent_sdk import SdkMcpTool
 
 from dexbridge.claude.function_tool import function_tools
+from dexbridge.claude.inside_writes import InlineWrites
 from dexbridge.claude.options import BuildOptions
 from dexbridge.claude.processes import CliProcesses
 from dexbridge.claude.runner import ClaudeRunner
@@ -27,6 +28,7 @@ def claude_agent_session_flow(
     tool_policies: Mapping[str, ToolPolicy] | None = None,
     run_model_limit: timedelta = timedelta(minutes=15),
     processes: CliProcesses = CliProcesses(),  # noqa: B008 - a frozen value
+    inline_writes: InlineWrites = "allow",
 ) -> AgentSessionFlow:
     """Builds the flow; build the same one in every process that runs its sessions or talks to them.
 
@@ -39,6 +41,8 @@ def claude_agent_session_flow(
         tool_policies: By the tools' own names. A custom tool without one counts as a non-idempotent write that asks.
         run_model_limit: Longest time of one segment.
         processes: How many CLI processes a Worker holds, and how long one may wait with a call.
+        inline_writes: `"refuse"` fails every segment whose options hold a tool that may write inside the CLI: a
+            built-in tool such as Bash, another MCP server. Their calls are at least once and ask nobody.
 
     Raises:
         InvalidToolDefinition: A tool's name, schema or policy cannot be offered.
@@ -47,7 +51,7 @@ def claude_agent_session_flow(
     tools = OfferedTools(function_tools(custom_tools, policies), tool_sources, policies)
     return AgentSessionFlow(
         flow_type=flow_type,
-        runner=ClaudeRunner(build_options, tools, flow_type, processes),
+        runner=ClaudeRunner(build_options, tools, flow_type, processes, inline_writes),
         tools=tools,
         limits=SessionLimits(run_model=run_model_limit),
     )

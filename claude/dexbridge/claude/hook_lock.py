@@ -13,12 +13,16 @@ from typing import Any, Literal, cast
 
 from claude_agent_sdk import HookContext, HookInput, HookJSONOutput
 
-from dexbridge.sessions import CallResult
+from dexbridge.claude.inside_writes import InlineWrites, only_reads
+from dexbridge.claude.objections import Objections
+from dexbridge.sessions import CallResult, InsideCall
 from dexbridge.toolsource import AgentTool, InvalidArguments, OfferedTools, leaves_segment, short_name
 
 __all__ = ["HookLock", "LeavingCall", "Park", "must_leave"]
 
 logger = logging.getLogger(__name__)
+
+_UNRECORDED = "{} was not run: its beginning could not be recorded. End your reply here."
 
 
 def must_leave(tool: AgentTool, arguments: dict[str, Any]) -> bool:
@@ -45,6 +49,8 @@ class LeavingCall:
 
 Park = Callable[[LeavingCall], Awaitable[bool]]
 
+Began = Callable[[InsideCall], Awaitable[None]]
+
 
 class HookLock:
     """The PreToolUse hook of one segment.
@@ -54,9 +60,24 @@ class HookLock:
         replay: The recorded result this segment hands over; the CLI's replay of that call is allowed through to the
             handler, which returns it.
         park: Asked whether the process may wait with the call instead of ending; `None`: it may not.
+        began: Awaited before a call runs inside the CLI; one whose beginning cannot be recorded does not run.
+        objections: The application's, asked before an offered tool's call leaves or runs.
+        inline_writes: With `refuse`, no tool but the offered ones and those that only read runs inside the CLI.
     """
 
-    def __init__(self, tools: OfferedTools, replay: CallResult | None, park: Park | None = None) -> None:
+    def __init__(
+        self,
+        tools: OfferedTools,
+        replay: CallResult | None,
+        park: Park | None,
+        *,
+        began: Began,
+        objections: Objections,
+        inline_writes: InlineWrites,
+    ) -> None:
+        self._began = began
+        self._objections = objections
+        self._inline_writes = inline_writes
         self._tools = tools
         self._replay = replay
         self._leaving: str | None = None
@@ -72,6 +93,10 @@ class HookLock:
         """While held, no call leaves: the user has said something new, which the model must read first."""
         self._held = held
 
+    def record_with(self, began: Began) -> None:
+        """A process goes on in another Step, whose events these are."""
+        self._began = began
+
     def renew(self) -> None:
         """The call that left has its result: the next one may leave."""
         self._leaving = None
@@ -84,11 +109,10 @@ class HookLock:
 
     async def __call__(self, hook_input: HookInput, tool_use_id: str | None, context: HookContext) -> HookJSONOutput:
         """Decides about one call. Nothing is awaited before a call is the first, so two cannot both be."""
-        del context
         call = cast("dict[str, Any]", hook_input)
         name = short_name(str(call.get("tool_name", "")))
         if name is None:
-            return {}
+            return await self._not_offered(call, tool_use_id)
         identity = str(call.get("tool_use_id") or tool_use_id or "")
         if self._replay is not None and identity == self._replay.tool_use_id:
             return _decide("allow", "the recorded result is handed over")
@@ -101,6 +125,10 @@ class HookLock:
             return _decide("deny", str(error))
         asks = tool.asks(arguments)
         if not (leaves_segment(tool) or asks):
+            if (reason := await self._objections.to(call, identity, context)) is not None:
+                return _decide("deny", reason)
+            if not await self._recorded(call, name, identity):
+                return _decide("deny", _UNRECORDED.format(name))
             return _decide("allow", "a read runs inside the turn")
         if call.get("agent_id"):
             return _decide("deny", f"{name} cannot be called by a subagent: call this tool from the main conversation.")
@@ -116,11 +144,33 @@ class HookLock:
                 f"first. Wait for its result, then ask for {name} again if it is still wanted.",
             )
         self._leaving = identity
+        if (reason := await self._objections.to(call, identity, context)) is not None:
+            self.forget(identity)
+            logger.info("The application denies the call %s of %s; it is not made.", identity, name)
+            return _decide("deny", reason)
         logger.debug("The call %s of %s leaves the CLI.", identity, name)
         leaving = LeavingCall(identity, name, arguments_of(call), str(call.get("permission_mode", "default")), asks)
         if self._park is not None and await self._park(leaving):
             return _decide("allow", "the process waits in the handler for the recorded result")
         return _decide("defer", "the call runs in a Step of its own")
+
+    async def _not_offered(self, call: dict[str, Any], tool_use_id: str | None) -> HookJSONOutput:
+        """A tool of the CLI, or of another server: whether it runs is for the CLI's own rules to say."""
+        tool = str(call.get("tool_name", ""))
+        if self._inline_writes == "refuse" and not only_reads(tool):
+            return _decide("deny", f"{tool} may write, and nothing may write inside this conversation.")
+        if not await self._recorded(call, tool, str(call.get("tool_use_id") or tool_use_id or "")):
+            return _decide("deny", _UNRECORDED.format(tool))
+        return {}
+
+    async def _recorded(self, call: dict[str, Any], tool: str, tool_use_id: str) -> bool:
+        began = InsideCall(tool, tool_use_id, arguments_of(call), by_subagent=bool(call.get("agent_id")))
+        try:
+            await self._began(began)
+        except Exception as error:  # noqa: BLE001 - whatever it is, nobody would know of the call
+            logger.warning("A call of %s does not run: its event was not committed (%s).", tool, type(error).__name__)
+            return False
+        return True
 
 
 def arguments_of(call: dict[str, Any]) -> dict[str, Any]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import fnmatch
-import json
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import copy
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -15,47 +14,19 @@ from claude_agent_sdk import ClaudeAgentOptions, HookContext, HookInput, HookJSO
 from dexbridge.claude.environment import blank_inherited
 from dexbridge.claude.handler_lock import HandlerLock
 from dexbridge.claude.hook_lock import HookLock
+from dexbridge.claude.objections import longest_objection_seconds
+from dexbridge.claude.settings_sources import option_settings
+from dexbridge.claude.system_prompt import prompt_files
 from dexbridge.claude.transcript import SegmentTranscript
-from dexbridge.sessions import SegmentFailed
-from dexbridge.toolsource import MCP_SERVER, OfferedTools, leaves_segment, mcp_name, short_name
+from dexbridge.toolsource import MCP_SERVER, short_name
 
-__all__ = ["BuildOptions", "ClaudeAgentOptionsContext", "check_options", "segment_options", "tool_seconds"]
+__all__ = ["BuildOptions", "ClaudeAgentOptionsContext", "segment_options", "tool_seconds"]
 
-_HOOK_SECONDS = 30.0
-_OURS = (
-    "resume",
-    "continue_conversation",
-    "session_id",
-    "fork_session",
-    "resume_session_at",
-    "resume_drops_turn",
-    "session_store",
-    "permission_prompt_tool_name",
-)
-_FORBIDDEN_FLAGS = (
-    "bare",
-    "dangerously-skip-permissions",
-    "allow-dangerously-skip-permissions",
-    "permission-mode",
-    "permission-prompt-tool",
-    "resume",
-    "continue",
-    "session-id",
-    "fork-session",
-    "no-session-persistence",
-    "mcp-config",
-    "settings",
-)
-# Not within parentheses, as in `Bash(git log, git show)`.
-_SEPARATOR = re.compile(r"[,\s]+(?![^(]*\))")
-_CREDENTIALS = (
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "CLAUDE_CODE_OAUTH_TOKEN",
-    "CLAUDE_CODE_USE_BEDROCK",
-    "CLAUDE_CODE_USE_VERTEX",
-    "CLAUDE_CODE_USE_FOUNDRY",
-)
+logger = logging.getLogger(__name__)
+
+_HOOK_SECONDS = 60.0
+# A line of the CLI holds a whole result of a tool, a picture too; the SDK's own bound is 1 MiB.
+_LINE_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,75 +46,6 @@ BuildOptions = Callable[[ClaudeAgentOptionsContext], ClaudeAgentOptions]
 """Called for every segment; returns the options the application wants."""
 
 
-def check_options(options: ClaudeAgentOptions, tools: OfferedTools, environment: Mapping[str, str]) -> None:
-    """Refuses options under which a call could run without leaving the CLI, and those that are ours to set.
-
-    Source: seeds, "How a call runs"; design "What works" and "Environment of the CLI".
-
-    Args:
-        options: The application's.
-        tools: What the session offers.
-        environment: The Worker's environment.
-
-    Raises:
-        SegmentFailed: Permanent, and naming every entry that is wrong.
-    """
-    faults = [*_option_faults(options, tools), *_environment_faults(options, environment)]
-    if faults:
-        listed = "\n".join(f"- {fault}" for fault in faults)
-        raise SegmentFailed(f"The Claude options of this session cannot be used:\n{listed}", permanent=True)
-
-
-def _option_faults(options: ClaudeAgentOptions, tools: OfferedTools) -> Iterator[str]:
-    yield from _list_faults(options, tools)
-    modes = {"permission_mode": options.permission_mode, "settings": _permissions(options).get("defaultMode")}
-    for where, mode in modes.items():
-        if mode == "bypassPermissions":
-            yield f"{where} has 'bypassPermissions': choose another mode, such as 'default'"
-    if not isinstance(options.mcp_servers, dict):
-        yield "mcp_servers is a path: pass a dict, so that the server of the tools can be added"
-    else:
-        for server in options.mcp_servers:
-            # The CLI writes other characters as "_", so that `tools__x` would share our tools' prefix.
-            if short_name(f"mcp__{re.sub(r'[^a-zA-Z0-9_-]', '_', server)}__tool") is not None:
-                yield f"mcp_servers has a server called {server!r}, whose tools would take names of ours: rename it"
-    for name in _OURS:
-        if getattr(options, name):
-            yield f"{name} is set: sessions set it themselves, leave it out"
-    for flag in options.extra_args:
-        if flag.lstrip("-") in _FORBIDDEN_FLAGS:
-            yield f"extra_args has {flag!r}, which would go around the locks or the session's own flags: remove it"
-
-
-def _list_faults(options: ClaudeAgentOptions, tools: OfferedTools) -> Iterator[str]:
-    leaving = [mcp_name(tool.name) for tool in tools if leaves_segment(tool)]
-    flags = {flag.lstrip("-").replace("-", "").lower(): value for flag, value in options.extra_args.items()}
-    places = {
-        "allowed_tools": options.allowed_tools,
-        "extra_args": [flags.get("allowedtools") or ""],
-        "settings": _permissions(options).get("allow"),
-    }
-    for where, listed in places.items():
-        # One entry may be several for the CLI.
-        entries = cast("list[Any]", listed) if isinstance(listed, list) else []
-        for entry in (one for several in entries for one in _SEPARATOR.split(str(several)) if one):
-            if covered := _covered(entry, leaving):
-                yield f"{where} has {entry!r}, which covers {covered}: its calls must leave the CLI, remove the entry"
-    for entry in options.disallowed_tools:
-        if "(" not in entry and (covered := _covered(entry, [mcp_name(tool.name) for tool in tools])):
-            yield f"disallowed_tools has {entry!r}, which hides the offered tool {covered}: remove one of them"
-
-
-def _environment_faults(options: ClaudeAgentOptions, environment: Mapping[str, str]) -> Iterator[str]:
-    places = (("env", options.env), ("the Worker's environment", environment), ("settings", _settings_env(options)))
-    for where, variables in places:
-        if variables.get("CLAUDE_CODE_SIMPLE", "").strip().lower() not in ("", "0", "false", "no", "off"):
-            yield f"CLAUDE_CODE_SIMPLE is set in {where}: it switches hooks off, unset it"
-    effective = blank_inherited(options.env, environment)
-    if not any(effective.get(name, "").strip() for name in _CREDENTIALS):
-        yield "the CLI has no credential: set ANTHROPIC_API_KEY in the Worker's environment"
-
-
 def tool_seconds(options: ClaudeAgentOptions) -> float | None:
     """Seconds after which the CLI gives up on a tool of a server, when the application has changed them."""
     chosen = [
@@ -159,31 +61,10 @@ def tool_seconds(options: ClaudeAgentOptions) -> float | None:
 
 def _settings_env(options: ClaudeAgentOptions) -> Mapping[str, str]:
     """The `env` of `settings`, which the CLI takes into its environment."""
-    return {name: str(value) for name, value in _settings(options, "env").items()}
-
-
-def _permissions(options: ClaudeAgentOptions) -> Mapping[str, Any]:
-    return _settings(options, "permissions")
-
-
-def _settings(options: ClaudeAgentOptions, name: str) -> Mapping[str, Any]:
-    """That object of `settings`, which are JSON or a path; empty when there is none."""
-    text = (options.settings or "").strip()
-    try:
-        settings: Any = json.loads(text if text.startswith("{") else Path(text).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    found = cast("dict[str, Any]", settings).get(name) if isinstance(settings, dict) else None
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-
-
-def _covered(entry: str, offered: Sequence[str]) -> str | None:
-    """The first offered tool an allow or deny entry covers: exact, the whole server, a pattern, or with parentheses."""
-    pattern = entry.partition("(")[0].strip()
-    if pattern == f"mcp__{MCP_SERVER}":
-        pattern = mcp_name("*")
-    found = next((name for name in offered if fnmatch.fnmatchcase(name, pattern)), None)
-    return None if found is None else short_name(found)
+    found = option_settings(options).get("env")
+    return (
+        {name: str(value) for name, value in cast("dict[str, Any]", found).items()} if isinstance(found, dict) else {}
+    )
 
 
 def segment_options(
@@ -200,12 +81,20 @@ def segment_options(
 ) -> ClaudeAgentOptions:
     """Returns the application's options with the locks, the transcript and the CLI's environment in place."""
     user_hooks = dict(options.hooks or {})
-    guarded = [_guarded(matcher) for matcher in user_hooks.pop("PreToolUse", [])]
+    guarded = [_not_for_offered(matcher) for matcher in user_hooks.pop("PreToolUse", [])]
+    for event in ("PostToolUse", "PostToolUseFailure"):
+        if event in user_hooks:
+            user_hooks[event] = [_only_told(matcher, handler_lock) for matcher in user_hooks[event]]
     # on_failure="block": by default a hook that fails lets an allowed tool run.
-    lock = HookMatcher(hooks=[hook_lock], timeout=_HOOK_SECONDS, on_failure="block")
+    seconds = _HOOK_SECONDS + longest_objection_seconds(options)
+    lock = HookMatcher(hooks=[hook_lock], timeout=seconds, on_failure="block")
     servers = cast("dict[str, Any]", options.mcp_servers)
+    system_prompt, prompt_flags = prompt_files(options.system_prompt, configuration.parent)
     return replace(
         options,
+        system_prompt=system_prompt,
+        extra_args={**options.extra_args, **prompt_flags},
+        max_buffer_size=max(options.max_buffer_size or 0, _LINE_BYTES),
         hooks={**user_hooks, "PreToolUse": [lock, *guarded]},
         mcp_servers={**servers, MCP_SERVER: handler_lock.server()},
         strict_mcp_config=True,
@@ -235,8 +124,8 @@ def segment_options(
     )
 
 
-def _guarded(matcher: HookMatcher) -> HookMatcher:
-    """A user's hook, not called for offered tools: it could rewrite what was approved, or hide a recorded result."""
+def _not_for_offered(matcher: HookMatcher) -> HookMatcher:
+    """A user's hook, not called by the CLI for offered tools: `Objections` asks it, and not on a replay."""
 
     def guard(hook: Any) -> Any:
         async def unless_offered(
@@ -249,3 +138,28 @@ def _guarded(matcher: HookMatcher) -> HookMatcher:
         return unless_offered
 
     return replace(matcher, hooks=[guard(hook) for hook in matcher.hooks])
+
+
+def _only_told(matcher: HookMatcher, handler_lock: HandlerLock) -> HookMatcher:
+    """A user's hook that hears of a call that left, and cannot change what the model is told of it."""
+
+    def told(hook: Any) -> Any:
+        async def unless_recorded(
+            hook_input: HookInput, tool_use_id: str | None, context: HookContext
+        ) -> HookJSONOutput:
+            recorded = handler_lock.recorded
+            if recorded is None or recorded.tool_use_id != tool_use_id:
+                return await hook(hook_input, tool_use_id, context)
+            name = str(getattr(hook, "__qualname__", type(hook).__qualname__))
+            try:
+                answer = await hook(copy.deepcopy(hook_input), tool_use_id, context)
+            except Exception as error:  # noqa: BLE001 - the application's own function; the call is made and recorded
+                logger.warning("The hook %s of the application raised %s.", name, type(error).__name__)
+            else:
+                if answer:
+                    logger.info("What the hook %s returned for a call that left is ignored.", name)
+            return {}
+
+        return unless_recorded
+
+    return replace(matcher, hooks=[told(hook) for hook in matcher.hooks])

@@ -17,11 +17,13 @@ from claude_agent_sdk import ClaudeAgentOptions
 from dexbridge.claude.failures import as_segment_failure
 from dexbridge.claude.handler_lock import HandlerLock
 from dexbridge.claude.hook_lock import HookLock, LeavingCall
+from dexbridge.claude.inside_writes import InlineWrites, check_inline_writes, inside_writers
 from dexbridge.claude.made_entries import result_entry
+from dexbridge.claude.objections import Objections
+from dexbridge.claude.option_checks import check_options
 from dexbridge.claude.options import (
     BuildOptions,
     ClaudeAgentOptionsContext,
-    check_options,
     segment_options,
     tool_seconds,
 )
@@ -53,6 +55,7 @@ class ClaudeRunner:
         tools: What the session offers.
         flow_type: Handed to the factory.
         processes: How many CLI processes, and how long one waits.
+        inline_writes: Whether options may hold tools that may write inside the CLI.
     """
 
     def __init__(
@@ -61,7 +64,11 @@ class ClaudeRunner:
         tools: OfferedTools,
         flow_type: str,
         processes: CliProcesses = CliProcesses(),  # noqa: B008 - a frozen value
+        inline_writes: InlineWrites = "allow",
     ) -> None:
+        self._inline_writes: InlineWrites = inline_writes
+        self._warned: set[Sequence[str]] = set()
+        self._ignored: set[str] = set()
         self._build_options = build_options
         self._tools = tools
         self._flow_type = flow_type
@@ -117,6 +124,7 @@ class ClaudeRunner:
                 async with timer:
                     if parked is not None and result is not None:
                         segment = parked.segment
+                        segment.hook_lock.record_with(conversation.began_inside)
                         ended = await segment.go_on(result, prompts, conversation.say)
                     else:
                         segment, asked = await self._prepare(held, conversation, options, result, prompts)
@@ -180,7 +188,14 @@ class ClaudeRunner:
             if made is not None:
                 transcript.add(made)
                 entries, result, prompts = (*entries, made), None, prompts or (_GO_ON,)
-        hook_lock = HookLock(self._tools, result, park)
+        hook_lock = HookLock(
+            self._tools,
+            result,
+            park,
+            began=conversation.began_inside,
+            objections=Objections(options, self._ignored),
+            inline_writes=self._inline_writes,
+        )
         handler_lock = HandlerLock(self._tools, result, hook_lock.forget)
         folder = held.enter_context(self._folder.segment())
         cwd = str(options.cwd or self._cwd)
@@ -216,7 +231,12 @@ class ClaudeRunner:
         return segment, prompts
 
     def _outlasts(self, options: ClaudeAgentOptions, *, asks: bool) -> bool:
-        """Whether the CLI waits for a tool longer than we do; past its own bound it would go on by itself."""
+        """Whether the CLI may wait for the call: longer than we do, or past its own bound it would go on by itself.
+
+        One that counts turns or cost counts them over all the segments it runs; a new process begins anew.
+        """
+        if options.max_turns or options.max_budget_usd is not None:
+            return False
         seconds = tool_seconds(options)
         return seconds is None or seconds > self._processes.bound(asks=asks) + _MARGIN_SECONDS
 
@@ -242,7 +262,22 @@ class ClaudeRunner:
                 permanent=True,
             )
         check_options(options, self._tools, os.environ)
+        if self._inline_writes == "refuse":
+            check_inline_writes(options)
+        self._warn_of_writers(options)
         return options
+
+    def _warn_of_writers(self, options: ClaudeAgentOptions) -> None:
+        """Once per flow, and again when other options are used."""
+        writers = inside_writers(options)
+        if writers and writers not in self._warned:
+            self._warned.add(writers)
+            logger.warning(
+                "The flow %s may write inside the CLI without being asked, and again when a segment is run again: %s. "
+                'Only offered tools are protected; inline_writes="refuse" refuses the others.',
+                self._flow_type,
+                "; ".join(writers),
+            )
 
 
 def _too_long(limit: float) -> SegmentFailed:

@@ -116,11 +116,9 @@ class Chat:
                     await upcoming
 
     async def _show(self, session_id: str, event: SessionEvent) -> None:
-        if event.kind is EventKind.STEP_COMPLETED:
+        if event.kind in (EventKind.STEP_COMPLETED, EventKind.INSIDE_CALL_BEGAN):
             snapshot = await self._sessions.get_snapshot(session_id)
-            for line in timeline(snapshot, [event], {}):
-                if line.step_id == event.data["step_execution_id"]:
-                    self._terminal.step(line)
+            self._terminal.step(timeline(snapshot, [event], {})[0])
         elif event.kind is EventKind.OUTCOME_UNKNOWN:
             snapshot = await self._sessions.get_snapshot(session_id)
             for call in snapshot.unknown_calls:

@@ -17,6 +17,7 @@ from dexbridge.sessions.errors import (
 )
 from dexbridge.sessions.event import EventKind, SessionEvent
 from dexbridge.sessions.flow import AgentSessionFlow, SessionLimits
+from dexbridge.sessions.inside_call import InsideCall
 from dexbridge.sessions.interrupt import Interrupt
 from dexbridge.sessions.message import Message, Role, UserMessage
 from dexbridge.sessions.runner import AgentFrameworkRunner, Answered, CallLeaves, Conversation, SegmentEnd
@@ -37,6 +38,7 @@ __all__ = [
     "DatabaseUnavailable",
     "EngineAlreadyOpen",
     "EventKind",
+    "InsideCall",
     "Interrupt",
     "InvalidRequest",
     "Message",

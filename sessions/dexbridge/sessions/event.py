@@ -17,6 +17,7 @@ class EventKind(StrEnum):
     MESSAGE_ACCEPTED = "message_accepted"
     TURN_STARTED = "turn_started"
     STEP_COMPLETED = "step_completed"
+    INSIDE_CALL_BEGAN = "inside_call_began"
     INTERRUPT_OPENED = "interrupt_opened"
     INTERRUPT_RESOLVED = "interrupt_resolved"
     OUTCOME_UNKNOWN = "outcome_unknown"

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from dexbridge.sessions.call import CallResult, ToolWish
+from dexbridge.sessions.inside_call import InsideCall
 from dexbridge.sessions.transition import TranscriptEntry
 
 __all__ = ["AgentFrameworkRunner", "Answered", "CallLeaves", "Conversation", "SegmentEnd"]
@@ -25,6 +26,8 @@ class Conversation:
         say: Called with each piece of text as the model writes it. Best effort: a segment that fails is run again.
         limit: How long the segment may take.
         attempt: How often this segment has been run, this time included.
+        began_inside: To be awaited before a tool runs inside the framework. Commits the event of it; when it raises,
+            the tool must not run: nobody would know of it, or another Worker has the session.
     """
 
     session_id: str
@@ -33,6 +36,7 @@ class Conversation:
     load_transcript: Callable[[], Awaitable[Sequence[TranscriptEntry]]]
     say: Callable[[str], None]
     limit: timedelta
+    began_inside: Callable[[InsideCall], Awaitable[None]]
     attempt: int = 1
 
     @property

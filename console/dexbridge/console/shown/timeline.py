@@ -1,4 +1,4 @@
-"""The Steps of a session as lines for a person, from its log and its calls."""
+"""The Steps of a session, and what ran inside them, as lines for a person, from its log and its calls."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ _TOOL_STEPS: Final = (StepType.CALL_TOOL.value, StepType.CALL_SINGLE_ATTEMPT_TOO
 
 @dataclass(frozen=True, slots=True)
 class StepLine:
-    """One Step.
+    """One Step, or one call that ran inside one.
 
     Attributes:
         step_id: `CallSingleAttemptTool-1`.
         title: What it did, in words.
-        state: `done`, `failed`, `unknown`, `rejected`, `cancelled`, `running` or `waiting`; the line's colour.
+        state: `done`, `failed`, `unknown`, `rejected`, `cancelled`, `running`, `waiting` or `inside`; the line's
+            colour.
         label: The state in words.
         attempts: How often it tried; `None` where that means nothing.
         duration: `12 ms`; empty while it is not over.
@@ -51,11 +52,12 @@ def timeline(
 ) -> tuple[StepLine, ...]:
     """The lines, oldest first; the Step that is due comes last."""
     calls = {call.step_execution_id: call for call in snapshot.calls}
-    lines = [
-        _line(event.data, calls.get(str(event.data["step_execution_id"])), workspaces)
-        for event in events
-        if event.kind is EventKind.STEP_COMPLETED
-    ]
+    lines: list[StepLine] = []
+    for event in events:
+        if event.kind is EventKind.STEP_COMPLETED:
+            lines.append(_line(event.data, calls.get(str(event.data["step_execution_id"])), workspaces))
+        elif event.kind is EventKind.INSIDE_CALL_BEGAN:
+            lines.append(_inside_line(event))
     state = snapshot.state
     if state.due is not None:
         waiting = state.interrupt is not None and state.decision is None
@@ -90,6 +92,20 @@ def _line(data: Mapping[str, Any], call: CallRecord | None, workspaces: Mapping[
     if step == StepType.AWAIT_TOOL_APPROVAL.value:
         return _approval_line(line, data, call)
     return line
+
+
+def _inside_line(event: SessionEvent) -> StepLine:
+    """A call the CLI ran by itself. It comes before its Step's own line, and again when its segment was run again."""
+    data = event.data
+    by = "a subagent" if data.get("by_subagent") else "the agent"
+    return StepLine(
+        step_id=str(data["step_execution_id"]),
+        turn=int(data["turn"]),
+        title=f"Inside · {shortened(data.get('tool'), 60)}",
+        state="inside",
+        label=f"begun by {by} in attempt {data.get('segment_attempt')}, {_moment(event.at.isoformat())}",
+        note=shortened(data.get("arguments"), 300),
+    )
 
 
 def _approval_line(line: StepLine, data: Mapping[str, Any], call: CallRecord | None) -> StepLine:

@@ -30,6 +30,7 @@ class StepContext:
         ledger: The session's attempts.
         load_transcript: Reads the committed transcript.
         say: Takes text the model is writing; best effort.
+        record: Commits an event by itself, now; raises `StepFenced` once another run has taken over.
         cancelled: Returns once the turn is being cancelled, raises `StepFenced` once another run has taken over.
         started_at: When this execution began.
     """
@@ -40,6 +41,7 @@ class StepContext:
     ledger: AttemptLedger
     load_transcript: Callable[[], Awaitable[Sequence[TranscriptEntry]]]
     say: Callable[[str], None]
+    record: Callable[[NewEvent], Awaitable[None]]
     cancelled: Callable[[], Coroutine[Any, Any, None]]
     started_at: datetime
 

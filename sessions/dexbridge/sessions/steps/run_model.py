@@ -15,6 +15,7 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait
 from dexbridge.sessions.call import PendingCall, ToolWish
 from dexbridge.sessions.errors import SegmentFailed
 from dexbridge.sessions.event import EventKind, NewEvent
+from dexbridge.sessions.inside_call import InsideCall, inside_call_began
 from dexbridge.sessions.message import Message
 from dexbridge.sessions.runner import Answered, CallLeaves, Conversation, SegmentEnd
 from dexbridge.sessions.state import SessionState
@@ -84,6 +85,11 @@ async def _unless_cancelled(context: StepContext, work: Coroutine[Any, Any, T]) 
 
 async def _segment(context: StepContext) -> tuple[SegmentEnd, int]:
     state, runner, limits = context.state, context.flow.runner, context.flow.limits
+    attempts = 0
+
+    async def began_inside(call: InsideCall) -> None:
+        await context.record(inside_call_began(state, attempts, call))
+
     conversation = Conversation(
         session_id=state.session_id,
         conversation_id=state.conversation_id,
@@ -91,9 +97,9 @@ async def _segment(context: StepContext) -> tuple[SegmentEnd, int]:
         load_transcript=context.load_transcript,
         say=context.say,
         limit=limits.run_model,
+        began_inside=began_inside,
     )
     prompts = [message.text for message in state.prompt]
-    attempts = 0
     async for attempt in AsyncRetrying(
         stop=stop_after_attempt(limits.segment_attempts),
         wait=wait_exponential_jitter(multiplier=0.5, max=10),

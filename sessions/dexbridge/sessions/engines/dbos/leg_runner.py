@@ -17,6 +17,7 @@ from dexbridge.sessions.engines.dbos.commits import Commits
 from dexbridge.sessions.engines.dbos.database import patiently
 from dexbridge.sessions.engines.dbos.store import Committed
 from dexbridge.sessions.errors import DatabaseUnavailable, StepFenced, UnreadableSession
+from dexbridge.sessions.event import NewEvent
 from dexbridge.sessions.flow import AgentSessionFlow
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import SessionState, SessionStatus
@@ -127,7 +128,6 @@ class LocalLegRunner:
         if state.due.id != step_execution_id:
             # Committed by an earlier run of it, which was lost right afterwards, or a recovered leg goes on from here.
             return state.due.id
-        context = self._context(state, leg, epoch)
 
         def fenced(change: Change) -> Change:
             def checked(newest: SessionState) -> Transition | Refusal:
@@ -137,6 +137,7 @@ class LocalLegRunner:
 
             return checked
 
+        context = self._context(state, leg, epoch, fenced)
         try:
             try:
                 change = await self._tracked(context.step.type, run_step(context))
@@ -162,9 +163,14 @@ class LocalLegRunner:
         self._left[session_id] = after
         return after.due.id
 
-    def _context(self, state: SessionState, leg: int, epoch: int) -> StepContext:
+    def _context(self, state: SessionState, leg: int, epoch: int, fenced: Callable[[Change], Change]) -> StepContext:
         session_id = state.session_id
         assert state.due is not None
+
+        async def record(event: NewEvent) -> None:
+            alone = fenced(lambda newest: Transition(newest, events=(event,)))
+            await patiently(lambda: self._commits.commit(session_id, alone))
+
         return StepContext(
             flow=self._flows[state.flow_type],
             state=state,
@@ -177,6 +183,7 @@ class LocalLegRunner:
             ),
             load_transcript=lambda: patiently(lambda: self._commits.transcript(session_id)),
             say=lambda text: self._say(session_id, text),
+            record=record,
             cancelled=lambda: self._cancelled(session_id, leg, epoch),
             started_at=now(),
         )

@@ -18,6 +18,7 @@ from dexbridge.sessions.engines.dex.news import News, wait_for
 from dexbridge.sessions.engines.dex.step_options import HEARTBEAT_SECONDS
 from dexbridge.sessions.engines.dex.stored import Due
 from dexbridge.sessions.errors import DatabaseUnavailable, StepFenced, UnknownSession
+from dexbridge.sessions.event import NewEvent
 from dexbridge.sessions.flow import AgentSessionFlow
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import SessionState, SessionStatus
@@ -155,7 +156,6 @@ class StepRun:
 
     async def _step(self, link: SessionLink, state: SessionState, due: Due) -> SessionState | None:
         """Runs the Step function and commits what it changes; `None` when it was taken over."""
-        context = self._context(link, state)
         session_id = state.session_id
 
         def fenced(change: Change) -> Change:
@@ -166,6 +166,7 @@ class StepRun:
 
             return checked
 
+        context = self._context(link, state, fenced)
         try:
             try:
                 change = await self._tracked(context.step.type, STEPS[context.step.type](context))
@@ -184,9 +185,13 @@ class StepRun:
         assert isinstance(result, Transition), "a Step's change refuses nothing"
         return result.state
 
-    def _context(self, link: SessionLink, state: SessionState) -> StepContext:
+    def _context(self, link: SessionLink, state: SessionState, fenced: Callable[[Change], Change]) -> StepContext:
         session_id = state.session_id
         assert state.due is not None
+
+        async def record(event: NewEvent) -> None:
+            await link.change(session_id, fenced(lambda newest: Transition(newest, events=(event,))))
+
         return StepContext(
             flow=self._flow,
             state=state,
@@ -194,6 +199,7 @@ class StepRun:
             ledger=DexAttemptLedger(link, session_id, str(uuid.uuid4()), lambda newest: _same_run(state, newest)),
             load_transcript=lambda: link.transcript(session_id),
             say=lambda text: self._say(session_id, text),
+            record=record,
             cancelled=lambda: self._cancelled(link, state),
             started_at=now(),
         )
