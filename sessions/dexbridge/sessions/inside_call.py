@@ -48,7 +48,8 @@ def inside_call_began(state: SessionState, attempt: int, call: InsideCall) -> Ne
         data={
             "turn": state.turn,
             "step_execution_id": state.due.id,
-            "run": state.runs,
+            # An engine may leave the first run uncounted.
+            "run": max(state.runs, 1),
             "segment_attempt": attempt,
             "tool": _shortened(call.tool, _LONGEST_NAME),
             "tool_use_id": _shortened(call.tool_use_id, _LONGEST_NAME),

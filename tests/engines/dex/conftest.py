@@ -39,6 +39,7 @@ LEFT_OUT = {
     "test_both_workflows_of_a_leg_end_and_one_of_them_ran_it": OWN_TABLES,
     "test_a_session_waits_for_a_worker_that_serves_its_flow": OWN_TABLES,
     "test_a_segment_that_was_taken_over_is_not_committed": OTHER_RUNS,
+    "test_nothing_begins_inside_a_session_that_was_taken_over": OTHER_RUNS,
     "test_a_call_that_was_taken_over_is_not_sent_again": OTHER_RUNS,
     "test_the_answer_of_a_worker_that_was_taken_over_settles_it": OTHER_RUNS,
     "test_a_call_whose_approval_is_not_of_exactly_this_call_is_not_made": NO_WORKER,

@@ -4,6 +4,7 @@ from tests.sessions.test_cancelling import *  # noqa: F403
 from tests.sessions.test_changed_deployments import *  # noqa: F403
 from tests.sessions.test_engine import *  # noqa: F403
 from tests.sessions.test_fencing import *  # noqa: F403
+from tests.sessions.test_inside_calls import *  # noqa: F403
 from tests.sessions.test_keeping import *  # noqa: F403
 from tests.sessions.test_listing import *  # noqa: F403
 from tests.sessions.test_messages import *  # noqa: F403

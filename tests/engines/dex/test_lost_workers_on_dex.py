@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from dexbridge.sessions import EventKind
+from dexbridge.sessions import EventKind, InsideCall
 from dexbridge.toolsource import AttemptResult, Dispatch, OutcomeKind, ToolEffect
 from tests.engines.dex.conftest import PeerDatabase
 from tests.fakes.function_tool import FunctionTool, succeeded
@@ -154,3 +154,35 @@ async def test_steps_are_numbered_as_dex_numbers_them_though_one_was_taken_back(
         "ResumeTurn": 2,
         "CallSingleAttemptTool": 1,
     }
+
+
+async def test_nothing_begins_inside_a_run_that_was_taken_over(opening: Opening, database: PeerDatabase) -> None:
+    begun, go_on, over = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    ran: list[Segment] = []
+
+    async def wait(_segment: Segment) -> None:
+        if begun.is_set():
+            return
+        begun.set()
+        while not go_on.is_set():
+            try:
+                await go_on.wait()
+            except asyncio.CancelledError:
+                # As a call in another process that nobody could stop in time.
+                continue
+        asyncio.get_running_loop().call_later(1, over.set)
+
+    async def after(segment: Segment) -> None:
+        ran.append(segment)
+
+    runner = ScriptedRunner(before=wait, after=after, inside=[InsideCall("Bash", "toolu_1", {})])
+    async with opening(runner=runner) as talk:
+        await talk.say("hello")
+        await begun.wait()
+        database.peer.lose_workers()
+        assert await talk.answer() == "you said hello"
+        go_on.set()
+        await over.wait()
+        events = [event for event in await talk.events() if event.kind is EventKind.INSIDE_CALL_BEGAN]
+    assert [event.data["run"] for event in events] == [2]
+    assert len(ran) == 1
