@@ -18,18 +18,17 @@ from claude_agent_sdk import (
     ResultMessage,
     StreamEvent,
     SystemMessage,
-    TextBlock,
     ToolResultBlock,
-    ToolUseBlock,
     UserMessage,
 )
 
 from dexbridge.claude.failures import check_init, check_result, check_retry
 from dexbridge.claude.handler_lock import HandlerLock
+from dexbridge.claude.heard import Heard
 from dexbridge.claude.hook_lock import HookLock, LeavingCall
 from dexbridge.claude.made_entries import COMPARED_CLI_VERSIONS, deferral_entry, holds_call
 from dexbridge.claude.replies import StreamedReplies
-from dexbridge.claude.results import is_told, well_formed
+from dexbridge.claude.results import is_told
 from dexbridge.claude.transcript import SegmentTranscript
 from dexbridge.claude.versions import warn_if_untested
 from dexbridge.sessions import CallResult, SegmentFailed, ToolWish
@@ -58,14 +57,6 @@ class SegmentResult:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Heard:
-    """A block of a reply of the model, with the reply's ID."""
-
-    reply: str | None
-    block: TextBlock | ToolUseBlock
-
-
 @dataclass(slots=True)
 class Segment:
     """One process of the CLI: a run, and when it parks, the run after that.
@@ -91,7 +82,7 @@ class Segment:
     known_calls: frozenset[str] = frozenset()
     _replies: StreamedReplies = field(default_factory=StreamedReplies)
     _calls: set[str] = field(default_factory=set[str])
-    _heard: list[_Heard] = field(default_factory=list[_Heard])
+    _heard: Heard = field(default_factory=Heard)
     _client: ClaudeSDKClient | None = None
     _messages: AsyncGenerator[Message] | None = None
     _next: asyncio.Task[Message] | None = None
@@ -155,7 +146,7 @@ class Segment:
         self.transcript.add(entry)
         self.handler_lock.expect(call.tool_use_id)
         wish = ToolWish(tool_use_id=call.tool_use_id, tool=call.tool, arguments=call.arguments)
-        self._parked.set_result(SegmentResult(wish, well_formed(self._said_before(call.tool_use_id))))
+        self._parked.set_result(SegmentResult(wish, self._heard.before(call.tool_use_id)))
         return True
 
     async def _killed_if_it_fails(self, work: Coroutine[Any, Any, SegmentResult]) -> SegmentResult:
@@ -236,10 +227,8 @@ class Segment:
                 if self.hook_lock.leaving is None and (text := _delta(event)):
                     self.say(text)
                 await self._replies.hear(event)
-            case AssistantMessage(parent_tool_use_id=None, error=None, content=content, message_id=reply):
-                self._heard.extend(
-                    _Heard(reply, block) for block in content if isinstance(block, TextBlock | ToolUseBlock)
-                )
+            case AssistantMessage(parent_tool_use_id=None, error=None):
+                self._heard.hear(message)
             case UserMessage(parent_tool_use_id=None, content=list(blocks)):
                 self._hear_results(block for block in blocks if isinstance(block, ToolResultBlock))
             case _:
@@ -273,38 +262,17 @@ class Segment:
                 raise SegmentFailed("The CLI tells the model something else of the call than what was recorded.")
             self._told = True
 
-    def _said_before(self, tool_use_id: str) -> str:
-        """What was said before a call. Text after it was written without its result, and is dropped.
-
-        Cut at the end of the run: a block may be heard before or after the hook has decided about its call.
-        """
-        texts: list[str] = []
-        for heard in self._heard:
-            if isinstance(heard.block, TextBlock):
-                texts.append(heard.block.text)
-            elif heard.block.id == tool_use_id:
-                break
-        return _joined(texts)
-
-    def _answer(self, message: ResultMessage) -> str:
-        """The whole last reply; the CLI's own result is only its last text block."""
-        last = self._heard[-1].reply if self._heard else None
-        texts = [
-            heard.block.text for heard in self._heard if heard.reply == last and isinstance(heard.block, TextBlock)
-        ]
-        return well_formed(_joined(texts) or message.result or "")
-
     def _end(self, message: ResultMessage, *, handing_over: bool) -> SegmentResult:
         check_result(message, str(self.options.model or "the default model"))
         self._check_told(handing_over=handing_over)
         deferred = message.deferred_tool_use
         if deferred is None:
-            return SegmentResult(None, self._answer(message))
+            return SegmentResult(None, self._heard.answer(message))
         name = short_name(deferred.name)
         if name is None:
             raise SegmentFailed(f"The CLI deferred {deferred.name!r}, which is not a tool of this session.")
         wish = ToolWish(tool_use_id=deferred.id, tool=name, arguments=deferred.input)
-        return SegmentResult(wish, well_formed(self._said_before(deferred.id)))
+        return SegmentResult(wish, self._heard.before(deferred.id))
 
 
 @contextmanager
@@ -348,10 +316,6 @@ async def _end(client: ClaudeSDKClient, heard: asyncio.Task[Message] | None) -> 
 async def _messages(client: ClaudeSDKClient) -> AsyncGenerator[Message]:
     async for message in client.receive_messages():
         yield message
-
-
-def _joined(texts: Sequence[str]) -> str:
-    return "\n\n".join(text for text in texts if text.strip())
 
 
 def _delta(event: dict[str, Any]) -> str:
