@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dexbridge.sessions import (
@@ -46,6 +46,8 @@ class ScriptedRunner:
         before: Awaited before a segment does anything.
         inside: Run inside every segment, after `before`.
         after: Awaited when it has done everything and is about to return.
+        blank: Whether it answers with nothing.
+        earlier: What it says before each answer.
     """
 
     failures: list[BaseException] = field(default_factory=list[BaseException])
@@ -54,6 +56,8 @@ class ScriptedRunner:
     inside: list[InsideCall] = field(default_factory=list[InsideCall])
     segments: list[Segment] = field(default_factory=list[Segment])
     closed: int = 0
+    blank: bool = False
+    earlier: tuple[str, ...] = ()
 
     async def run_until_call(self, conversation: Conversation, prompts: Sequence[str]) -> SegmentEnd:
         return await self._run(conversation, Segment(tuple(prompts), None))
@@ -77,6 +81,8 @@ class ScriptedRunner:
         assert conversation.begun == bool(told), "a conversation has begun when it has a transcript"
         added = _new_lines(told, segment)
         end = _go_on([*told, *added], added)
+        if isinstance(end, Answered):
+            end = replace(end, text="" if self.blank else end.text, earlier=self.earlier)
         await self.after(segment)
         return end
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 from claude_agent_sdk import (
@@ -13,13 +15,31 @@ from claude_agent_sdk import (
     ResultMessage,
 )
 
-from dexbridge.sessions import SegmentFailed
+from dexbridge.sessions import Refused, SegmentFailed
 from dexbridge.toolsource import MCP_SERVER
 
-__all__ = ["as_segment_failure", "check_init", "check_result", "check_retry"]
+__all__ = [
+    "as_segment_failure",
+    "check_asked",
+    "check_init",
+    "check_result",
+    "check_retry",
+    "check_submitted",
+    "not_the_messages",
+]
 
 _LONGEST_REASON = 500
 _REFUSED_KEY = (401, 403)
+_KNOWN = {
+    "Prompt is too long": "the conversation is too long for the model",
+    "Request too large": "the request is too large",
+    "API Error: an image": "an image in the conversation could not be processed",
+}
+_OPTION = re.compile(
+    r"(tools|tool_choice|system|max_tokens|thinking|temperature|model|metadata|betas|output_config|context_management)\b"
+)
+"""What a complaint of the API about a parameter other than `messages` begins with."""
+
 _LIMITS = {"error_max_turns": "max_turns", "error_max_budget_usd": "max_budget_usd"}
 
 
@@ -41,12 +61,55 @@ def check_retry(data: Mapping[str, Any]) -> None:
         raise _refused_key(status)
 
 
-def check_result(message: ResultMessage, model: str) -> None:
-    """Judges a result by `is_error` and the API's status; `subtype` says "success" for failed runs too."""
+def check_submitted(data: Mapping[str, Any]) -> None:
+    """What became of a prompt before the model could get it: a hook of the application may have kept it back."""
+    outcome = cast("Mapping[str, Any]", data.get("prompt_submit_outcome") or {})
+    if str(outcome.get("kind", "")).endswith("_by_hook"):
+        raise SegmentFailed(
+            "The application's UserPromptSubmit hook blocked the message, the model did not get it: "
+            f"{_shortened(str(outcome.get('reason') or 'it gives no reason')).rstrip('.')}. Send another message.",
+            refused=Refused.MESSAGES,
+        )
+
+
+def check_asked(message: ResultMessage, *, asked: bool) -> None:
+    """A run that ended well without a reply of the model: its text is the CLI's own, not the agent's."""
+    if not asked:
+        said = _shortened(message.result or "it gives no reason")
+        raise SegmentFailed(
+            f"The CLI did not give the message to the model: {said} Send another message.", refused=Refused.MESSAGES
+        )
+
+
+@contextmanager
+def not_the_messages(waiting: bool) -> Generator[None]:
+    """What is refused here is not the new messages: they wait until the recorded result is given."""
+    try:
+        yield
+    except SegmentFailed as failure:
+        if waiting and failure.refused is not None:
+            raise SegmentFailed(str(failure), refused=Refused.CONVERSATION) from None
+        raise
+
+
+def check_result(message: ResultMessage, model: str, kind: str | None = None) -> None:
+    """Judges a result by `is_error` and the API's status; `subtype` says "success" for failed runs too.
+
+    Args:
+        message: The end of the run.
+        model: The model that was asked.
+        kind: The kind of the error, as the CLI reported it in place of a reply.
+    """
     if not message.is_error:
         return
     if message.stop_reason == "tool_deferred_unavailable":
         raise SegmentFailed("The CLI reports the tool of the pending call as unavailable; its result is given again.")
+    if message.stop_reason == "refusal":
+        raise SegmentFailed(
+            "The model's safeguards refused to go on with this turn. What was asked in it is left out of the "
+            "conversation: send another message, with other words, or use another model.",
+            refused=Refused.REQUEST,
+        )
     if message.subtype in _LIMITS:
         name = _LIMITS[message.subtype]
         raise SegmentFailed(f"The segment reached {name} of the Claude options: raise it.", permanent=True)
@@ -59,8 +122,8 @@ def check_result(message: ResultMessage, model: str) -> None:
             raise SegmentFailed(
                 f"The Messages API does not know the model {model!r} (404): set another one. {said}", permanent=True
             )
-        case 400 | 413:
-            raise SegmentFailed(f"The Messages API refused the request ({status}): {said}", permanent=True)
+        case 400 | 413 | 422:
+            raise _refused_request(status, said, kind)
         case None:
             raise SegmentFailed(f"The CLI's run failed: {said}")
         case _:
@@ -91,6 +154,28 @@ def _refused_key(status: int) -> SegmentFailed:
     return SegmentFailed(
         f"The Messages API refused the key (HTTP {status}): set a valid ANTHROPIC_API_KEY in the Worker's environment.",
         permanent=True,
+    )
+
+
+def _refused_request(status: int, said: str, kind: str | None) -> SegmentFailed:
+    """The CLI's own sentences name what helps in its terminal; of them only what is wrong is taken."""
+    api_said = said.removeprefix(f"API Error: {status} ")
+    if kind == "billing_error":
+        return SegmentFailed(
+            f"The Messages API refused the request ({status}): {said}. Mend that, then send another message; this one "
+            "comes with it.",
+            permanent=True,
+        )
+    if api_said != said and _OPTION.match(api_said):
+        return SegmentFailed(
+            f"The Messages API refused the request ({status}), for the options of the agent: {api_said}", permanent=True
+        )
+    known = next((what for begins, what in _KNOWN.items() if said.startswith(begins)), None)
+    what = known or (api_said if api_said != said else "it does not accept what the turn holds")
+    return SegmentFailed(
+        f"The Messages API refused the request ({status}): {what.rstrip('.')}. What was asked in this turn is left out "
+        "of the conversation: send another message, shorter or with other words, or start another session.",
+        refused=Refused.REQUEST,
     )
 
 

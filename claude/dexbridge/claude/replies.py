@@ -14,6 +14,7 @@ __all__ = ["StreamedReplies"]
 class _Reply:
     calls: list[str] = field(default_factory=list[str])
     whole: bool = False
+    refused: bool = False
 
 
 class StreamedReplies:
@@ -35,6 +36,9 @@ class StreamedReplies:
             case {"type": "content_block_start", "content_block": {"type": "tool_use", "id": str(identity)}}:
                 if self._replies:
                     self._replies[-1].calls.append(identity)
+            case {"type": "message_delta", "delta": {"stop_reason": "refusal"}}:
+                if self._replies:
+                    self._replies[-1].refused = True
             case {"type": "message_stop"}:
                 if self._replies:
                     self._replies[-1].whole = True
@@ -48,14 +52,17 @@ class StreamedReplies:
         return sum(reply.calls.count(tool_use_id) for reply in self._replies)
 
     async def is_only_call(self, tool_use_id: str, seconds: float) -> bool:
-        """Waits until the reply with that call is whole; whether it holds no other call. `False` past the time."""
+        """Waits until the reply with that call is whole; whether it holds no other call. `False` past the time.
+
+        In a reply the API stopped as a refusal it is none: the CLI does not run the calls of such a reply.
+        """
         try:
             async with asyncio.timeout(seconds), self._changed:
                 await self._changed.wait_for(lambda: self._whole_with(tool_use_id) is not None)
         except TimeoutError:
             return False
         found = self._whole_with(tool_use_id)
-        return found is not None and found.calls == [tool_use_id]
+        return found is not None and found.calls == [tool_use_id] and not found.refused
 
     def _whole_with(self, tool_use_id: str) -> _Reply | None:
         return next((reply for reply in self._replies if reply.whole and tool_use_id in reply.calls), None)

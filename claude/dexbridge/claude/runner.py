@@ -148,8 +148,8 @@ class ClaudeRunner:
             # Committed without it, the next segment would begin a new conversation without a word.
             raise SegmentFailed("The CLI gave no transcript: leave its session persistence on.", permanent=True)
         if ended.wish is None:
-            return Answered(ended.text, added)
-        return CallLeaves(ended.wish, ended.text, added)
+            return Answered(ended.said.text, added, ended.said.earlier)
+        return CallLeaves(ended.wish, ended.said.text, added, ended.said.earlier)
 
     def _end_later(self, segment: Segment, held: AsyncExitStack) -> None:
         """Ends the process while the segment is being committed; its folder and its slot are given back then."""

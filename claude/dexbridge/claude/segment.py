@@ -19,12 +19,20 @@ from claude_agent_sdk import (
     StreamEvent,
     SystemMessage,
     ToolResultBlock,
+    ToolUseBlock,
     UserMessage,
 )
 
-from dexbridge.claude.failures import check_init, check_result, check_retry
+from dexbridge.claude.failures import (
+    check_asked,
+    check_init,
+    check_result,
+    check_retry,
+    check_submitted,
+    not_the_messages,
+)
 from dexbridge.claude.handler_lock import HandlerLock
-from dexbridge.claude.heard import Heard
+from dexbridge.claude.heard import Heard, Said
 from dexbridge.claude.hook_lock import HookLock, LeavingCall
 from dexbridge.claude.made_entries import COMPARED_CLI_VERSIONS, deferral_entry, holds_call
 from dexbridge.claude.replies import StreamedReplies
@@ -50,11 +58,11 @@ class SegmentResult:
 
     Attributes:
         wish: The call that must leave; `None` when the model answered.
-        text: The answer, or what was said before the call.
+        said: The answer, or what was said before the call.
     """
 
     wish: ToolWish | None
-    text: str
+    said: Said
 
 
 @dataclass(slots=True)
@@ -170,11 +178,13 @@ class Segment:
         if result is not None:
             self.handler_lock.give(result)
         # A resume with nothing pending would wait for ever, and a process that waits may be stuck.
-        ended = await self._until_result(take_within=_START_AND_TAKE_SECONDS if result is None else _TAKE_SECONDS)
+        with not_the_messages(bool(prompts)):
+            first = await self._until_result(take_within=_START_AND_TAKE_SECONDS if result is None else _TAKE_SECONDS)
         if not prompts:
-            return ended
+            return first
         self.hook_lock.hold(False)
-        return await self._ask(self._client, prompts)
+        ended = await self._ask(self._client, prompts)
+        return SegmentResult(ended.wish, ended.said.after(first.said))
 
     async def _ask(self, client: ClaudeSDKClient, prompts: Sequence[str]) -> SegmentResult:
         await client.query("\n\n".join(prompts))
@@ -223,11 +233,14 @@ class Segment:
                 warn_if_untested(data)
             case SystemMessage(subtype="api_retry", data=data):
                 check_retry(data)
+            case SystemMessage(subtype="informational", data=data):
+                check_submitted(data)
             case StreamEvent(parent_tool_use_id=None, event=event):
                 if self.hook_lock.leaving is None and (text := _delta(event)):
                     self.say(text)
+                self._heard.stream(event)
                 await self._replies.hear(event)
-            case AssistantMessage(parent_tool_use_id=None, error=None):
+            case AssistantMessage(parent_tool_use_id=None):
                 self._heard.hear(message)
             case UserMessage(parent_tool_use_id=None, content=list(blocks)):
                 self._hear_results(block for block in blocks if isinstance(block, ToolResultBlock))
@@ -263,11 +276,13 @@ class Segment:
             self._told = True
 
     def _end(self, message: ResultMessage, *, handing_over: bool) -> SegmentResult:
-        check_result(message, str(self.options.model or "the default model"))
+        if not self._heard.stays_cut(message):
+            check_result(message, str(self.options.model or "the default model"), self._heard.error)
         self._check_told(handing_over=handing_over)
         deferred = message.deferred_tool_use
         if deferred is None:
-            return SegmentResult(None, self._heard.answer(message))
+            check_asked(message, asked=self._heard.asked)
+            return SegmentResult(None, self._heard.answer())
         name = short_name(deferred.name)
         if name is None:
             raise SegmentFailed(f"The CLI deferred {deferred.name!r}, which is not a tool of this session.")

@@ -8,6 +8,7 @@ from dexbridge.sessions.errors import (
     EngineAlreadyOpen,
     InvalidRequest,
     NewerDatabase,
+    Refused,
     SegmentFailed,
     SessionError,
     UnknownSession,
@@ -19,7 +20,7 @@ from dexbridge.sessions.event import EventKind, SessionEvent
 from dexbridge.sessions.flow import AgentSessionFlow, SessionLimits
 from dexbridge.sessions.inside_call import InsideCall
 from dexbridge.sessions.interrupt import Interrupt
-from dexbridge.sessions.message import Message, Role, UserMessage
+from dexbridge.sessions.message import LeftOut, Message, Role, UserMessage
 from dexbridge.sessions.runner import AgentFrameworkRunner, Answered, CallLeaves, Conversation, SegmentEnd
 from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
 from dexbridge.sessions.state import SessionState, SessionStatus
@@ -41,9 +42,11 @@ __all__ = [
     "InsideCall",
     "Interrupt",
     "InvalidRequest",
+    "LeftOut",
     "Message",
     "NewerDatabase",
     "PendingCall",
+    "Refused",
     "Role",
     "SegmentEnd",
     "SegmentFailed",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 __all__ = [
     "DatabaseUnavailable",
     "DispatchCancelled",
     "EngineAlreadyOpen",
     "InvalidRequest",
     "NewerDatabase",
+    "Refused",
     "SegmentFailed",
     "SessionError",
     "StepFenced",
@@ -73,14 +76,29 @@ class UnreadableSession(SessionError):
         )
 
 
+class Refused(StrEnum):
+    """What was refused for good, for what it holds; it must not be given to the model again.
+
+    `request`: the request with the new messages, by the model's API. `conversation`: one before it, with a recorded
+    result; the new messages were not given yet. `messages`: the new messages alone, before any request.
+    """
+
+    REQUEST = "request"
+    CONVERSATION = "conversation"
+    MESSAGES = "messages"
+
+
 class SegmentFailed(SessionError):
     """One attempt at a segment failed; nothing of it is kept.
 
     Args:
         message: What happened and what would mend it; shown to people, never holds a secret.
         permanent: Whether another attempt would fail the same way (bad key, forbidden option, unknown model).
+        refused: What must not be given to the model again; such a failure is permanent. Otherwise the messages stay,
+            and come again with the next.
     """
 
-    def __init__(self, message: str, *, permanent: bool = False) -> None:
-        self.permanent = permanent
+    def __init__(self, message: str, *, permanent: bool = False, refused: Refused | None = None) -> None:
+        self.permanent = permanent or refused is not None
+        self.refused = refused
         super().__init__(message)

@@ -26,6 +26,7 @@ class EventKind(StrEnum):
     TURN_FAILED = "turn_failed"
     TURN_CANCELLED = "turn_cancelled"
     TURN_STEERED = "turn_steered"
+    LEFT_OUT = "left_out"
     STATE_LIMIT_NEAR = "state_limit_near"
     SESSION_ENDED = "session_ended"
 

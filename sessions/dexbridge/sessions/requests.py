@@ -129,9 +129,14 @@ def steer(limits: SessionLimits, message: UserMessage) -> Change:
 
 
 def cancel_turn() -> Change:
-    """Stops the running turn: its model, or the call that waits. A call already dispatched ends and is recorded."""
+    """Stops the running turn: its model, or the call that waits. A call already dispatched ends and is recorded.
+
+    An idle session drops the messages of a failed turn that it keeps for the next; a result it keeps stays.
+    """
 
     def change(state: SessionState) -> Transition | Refusal:
+        if state.status is SessionStatus.IDLE and state.prompt:
+            return stop_turn(state)
         if state.status in (SessionStatus.IDLE, SessionStatus.ENDED):
             return Refusal("no turn is running")
         if state.status is SessionStatus.WAITING:

@@ -21,13 +21,14 @@ class Conversation:
     Attributes:
         session_id: The session.
         conversation_id: The framework's ID of the conversation.
-        transcript_rows: Rows of the committed transcript.
-        load_transcript: Reads the committed transcript.
+        transcript_rows: Rows of the committed transcript, those left out too.
+        load_transcript: Reads what the model has of it.
         say: Called with each piece of text as the model writes it. Best effort: a segment that fails is run again.
         limit: How long the segment may take.
         attempt: How often this segment has been run, this time included.
         began_inside: To be awaited before a tool runs inside the framework. Commits the event of it; when it raises,
             the tool must not run: nobody would know of it, or another Worker has the session.
+        left_out_rows: How many of the rows are not the model's any more.
     """
 
     session_id: str
@@ -38,19 +39,27 @@ class Conversation:
     limit: timedelta
     began_inside: Callable[[InsideCall], Awaitable[None]]
     attempt: int = 1
+    left_out_rows: int = 0
 
     @property
     def begun(self) -> bool:
-        """Whether an earlier segment was committed."""
-        return self.transcript_rows > 0
+        """Whether the model has anything of an earlier segment. If not, the conversation's ID is used afresh."""
+        return self.transcript_rows > self.left_out_rows
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The turn's answer, and what the segment adds to the transcript."""
+    """The model has no more to say.
+
+    Attributes:
+        text: The turn's answer, the model's last reply; blank when it gave none.
+        transcript: What the segment adds to the transcript.
+        earlier: What it said in its replies before, such as to a result alone, or before an inline read.
+    """
 
     text: str
     transcript: tuple[TranscriptEntry, ...]
+    earlier: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +68,15 @@ class CallLeaves:
 
     Attributes:
         wish: The call. Its result is given with `give_result`.
-        said: What the model said before it asked; text after the call is dropped.
+        said: What the model said in that reply before it asked; text after the call is dropped.
         transcript: What the segment adds to the transcript.
+        earlier: What it said in its replies before.
     """
 
     wish: ToolWish
     said: str
     transcript: tuple[TranscriptEntry, ...]
+    earlier: tuple[str, ...] = ()
 
 
 SegmentEnd = Answered | CallLeaves

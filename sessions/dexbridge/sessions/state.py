@@ -7,6 +7,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from dexbridge.sessions.call import CallResult, PendingCall
+from dexbridge.sessions.exchange import Exchange, Note, Rows
 from dexbridge.sessions.interrupt import Decision, Interrupt
 from dexbridge.sessions.message import UserMessage
 from dexbridge.sessions.persisted import Instant, Persisted
@@ -53,6 +54,9 @@ class SessionState(Persisted):
         steering: Messages for the running turn; the model gets them at the next safe boundary.
         call: The call that is between its segment and its result.
         result: A recorded result the model has not yet got in a committed segment.
+        exchange: What the model was given and has not finished; `None` in a turn an earlier version began.
+        notes: What it must hear of exchanges that were left out.
+        left_out: Rows of the transcript it is not given any more.
         cancelling: The turn ends at the next safe boundary.
         ending: Why the session ends with the turn; `None` when it does not.
         warned: Whether it was said that the state nears its limit.
@@ -77,6 +81,9 @@ class SessionState(Persisted):
     interrupt: Interrupt | None = None
     decision: Decision | None = None
     result: CallResult | None = None
+    exchange: Exchange | None = None
+    notes: tuple[Note, ...] = ()
+    left_out: tuple[Rows, ...] = ()
     cancelling: bool = False
     ending: str | None = None
     warned: bool = False

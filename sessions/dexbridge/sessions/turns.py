@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from dexbridge.sessions.event import EventKind, NewEvent
+from dexbridge.sessions.left_out import begin_exchange
 from dexbridge.sessions.message import Message, Role, UserMessage
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import Leg, SessionState, SessionStatus
@@ -10,7 +13,7 @@ from dexbridge.sessions.step import StepType
 from dexbridge.sessions.transition import Change, Refusal, Transition
 
 __all__ = [
-    "assistant_message",
+    "assistant_messages",
     "begin_turn",
     "end_session",
     "end_turn",
@@ -42,7 +45,7 @@ def reopen_leg(number: int) -> Change:
 def begin_turn(state: SessionState, message: UserMessage) -> Transition:
     """A turn begins with a message. Messages of a failed turn, which the model never saw, come before it."""
     turn = state.turn + 1
-    begun = state.model_copy(
+    begun = begin_exchange(state, turn).model_copy(
         update={"turn": turn, "prompt": (*state.prompt, message), "last_error": None, "cancelling": False}
     )
     return Transition(
@@ -89,11 +92,9 @@ def end_session(state: SessionState, reason: str) -> Transition:
     return Transition(ended, events=(NewEvent(kind=EventKind.SESSION_ENDED, data={"reason": reason}),))
 
 
-def assistant_message(state: SessionState, text: str) -> tuple[Message, ...]:
-    """What the agent said, as a line of the conversation; nothing for blank text."""
-    if not text.strip():
-        return ()
-    return (Message(role=Role.ASSISTANT, text=text, turn=state.turn, at=now()),)
+def assistant_messages(state: SessionState, texts: Iterable[str]) -> tuple[Message, ...]:
+    """What the agent said, each text a line of the conversation; nothing for a blank one."""
+    return tuple(Message(role=Role.ASSISTANT, text=text, turn=state.turn, at=now()) for text in texts if text.strip())
 
 
 def _user_message(message: UserMessage, turn: int) -> Message:

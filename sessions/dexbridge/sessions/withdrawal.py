@@ -6,6 +6,8 @@ from datetime import datetime
 
 from dexbridge.sessions.call import CallRecord, CallResult, PendingCall
 from dexbridge.sessions.event import EventKind, NewEvent
+from dexbridge.sessions.left_out import drop_prompt
+from dexbridge.sessions.message import LeftOut
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import SessionState
 from dexbridge.sessions.transition import Transition
@@ -118,7 +120,11 @@ def stop_turn(state: SessionState, *events: NewEvent) -> Transition:
     if state.call is not None:
         state, calls = withdraw(state, cancelled(state.call))
     stopped = NewEvent(kind=EventKind.TURN_CANCELLED, data={"turn": state.turn})
-    over = end_turn(state.model_copy(update={"prompt": ()}), *events, stopped)
+    if not state.prompt:
+        over = end_turn(state, *events, stopped)
+        return Transition(over.state, over.messages, over.transcript, calls, over.events)
+    dropped = drop_prompt(state, LeftOut.CANCELLED)
+    over = end_turn(dropped.state, *events, *dropped.events, stopped, messages=dropped.messages)
     return Transition(over.state, over.messages, over.transcript, calls, over.events)
 
 

@@ -9,6 +9,7 @@ from tests.sessions.test_keeping import *  # noqa: F403
 from tests.sessions.test_listing import *  # noqa: F403
 from tests.sessions.test_messages import *  # noqa: F403
 from tests.sessions.test_outcomes import *  # noqa: F403
+from tests.sessions.test_refusals import *  # noqa: F403
 from tests.sessions.test_requests import *  # noqa: F403
 from tests.sessions.test_segments import *  # noqa: F403
 from tests.sessions.test_settling import *  # noqa: F403

@@ -29,22 +29,24 @@ def block_events(index: int, block: Block) -> Iterator[dict[str, Any]]:
     yield {"type": "content_block_stop", "index": index}
 
 
-def message_end(blocks: Sequence[Block]) -> Iterator[dict[str, Any]]:
+def message_end(blocks: Sequence[Block], stop_reason: str | None = None) -> Iterator[dict[str, Any]]:
     """The two events that close a message."""
     yield {
         "type": "message_delta",
-        "delta": {"stop_reason": _stop_reason(blocks), "stop_sequence": None},
+        "delta": {"stop_reason": stop_reason or _stop_reason(blocks), "stop_sequence": None},
         "usage": {"output_tokens": 1 + len(blocks)},
     }
     yield {"type": "message_stop"}
 
 
-def whole_message(message_id: str, model: str, blocks: Sequence[Block]) -> dict[str, Any]:
+def whole_message(
+    message_id: str, model: str, blocks: Sequence[Block], stop_reason: str | None = None
+) -> dict[str, Any]:
     """The same reply for a request that does not stream."""
     return {
         **_message(message_id, model),
         "content": [_whole_block(block) for block in blocks],
-        "stop_reason": _stop_reason(blocks),
+        "stop_reason": stop_reason or _stop_reason(blocks),
     }
 
 

@@ -59,16 +59,20 @@ class Reply:
     """A complete reply of the model.
 
     Args:
-        blocks: what the model says and calls, in order. The stop reason is ``tool_use`` when there is a call.
+        blocks: what the model says and calls, in order; none is an empty reply.
         delay: seconds before the first byte of the answer.
+        stop_reason: such as ``refusal`` or ``max_tokens``. ``None``: ``tool_use`` when there is a call, else
+            ``end_turn``.
     """
 
     blocks: tuple[Block, ...]
     delay: float
+    stop_reason: str | None
 
-    def __init__(self, *blocks: Block, delay: float = 0.0) -> None:
+    def __init__(self, *blocks: Block, delay: float = 0.0, stop_reason: str | None = None) -> None:
         object.__setattr__(self, "blocks", blocks)
         object.__setattr__(self, "delay", delay)
+        object.__setattr__(self, "stop_reason", stop_reason)
 
 
 @dataclass(frozen=True, init=False)

@@ -61,6 +61,7 @@ class ScriptedModel:
         self._host = host
         self._port = port
         self._queue: deque[ModelReply] = deque()
+        self._refused: dict[str, ModelReply] = {}
         self._requests: list[ModelRequest] = []
         self._side_requests: list[ModelRequest] = []
         self._unanswered: list[str] = []
@@ -115,6 +116,10 @@ class ScriptedModel:
     def answer_with(self, respond: Respond) -> None:
         """Ask that function from now on when the queue is empty."""
         self._respond = respond
+
+    def refuse(self, text: str, reply: ModelReply) -> None:
+        """Answer so every request whose messages hold that text as JSON has it; the queue is left alone."""
+        self._refused[text] = reply
 
     async def wait_for_requests(self, count: int) -> ModelRequest:
         """Wait until ``count`` conversation requests have arrived in all; return the one of that number."""
@@ -200,6 +205,9 @@ class ScriptedModel:
         return await self._send(http, request, reply)
 
     def _choose_reply(self, request: ModelRequest) -> ModelReply:
+        for text, refusal in self._refused.items():
+            if text in json.dumps(request.body.get("messages"), ensure_ascii=False):
+                return refusal
         if self._queue:
             return self._queue.popleft()
         number = len(self._requests)
@@ -228,7 +236,7 @@ class ScriptedModel:
         message_id = f"msg_{self._next_number('message'):024d}"
         model = str(request.body.get("model", ""))
         if not request.body.get("stream") and not isinstance(reply, CutStream):
-            return web.json_response(event_stream.whole_message(message_id, model, blocks))
+            return web.json_response(event_stream.whole_message(message_id, model, blocks, _stop_reason(reply)))
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(http)
         async for event in _events(message_id, model, blocks, reply):
@@ -270,8 +278,12 @@ async def _events(
                 await asyncio.sleep(reply.pause)
             yield event
     if not isinstance(reply, CutStream):
-        for event in event_stream.message_end(blocks):
+        for event in event_stream.message_end(blocks, _stop_reason(reply)):
             yield event
+
+
+def _stop_reason(reply: Reply | Slow | CutStream) -> str | None:
+    return reply.stop_reason if isinstance(reply, Reply) else None
 
 
 async def _answer_count_tokens(http: web.Request) -> web.Response:

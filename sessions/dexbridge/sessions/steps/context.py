@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.event import EventKind, NewEvent
 from dexbridge.sessions.flow import AgentSessionFlow
 from dexbridge.sessions.ledger import AttemptLedger
@@ -29,6 +30,7 @@ class StepContext:
         step: This execution.
         ledger: The session's attempts.
         load_transcript: Reads the committed transcript.
+        load_calls: Reads the records of the session's calls, oldest first.
         say: Takes text the model is writing; best effort.
         record: Commits an event by itself, now; raises `StepFenced` once another run has taken over.
         cancelled: Returns once the turn is being cancelled, raises `StepFenced` once another run has taken over.
@@ -40,6 +42,7 @@ class StepContext:
     step: StepExecution
     ledger: AttemptLedger
     load_transcript: Callable[[], Awaitable[Sequence[TranscriptEntry]]]
+    load_calls: Callable[[], Awaitable[Sequence[CallRecord]]]
     say: Callable[[str], None]
     record: Callable[[NewEvent], Awaitable[None]]
     cancelled: Callable[[], Coroutine[Any, Any, None]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Coroutine, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -16,17 +16,20 @@ from dexbridge.sessions.call import PendingCall, ToolWish
 from dexbridge.sessions.errors import SegmentFailed
 from dexbridge.sessions.event import EventKind, NewEvent
 from dexbridge.sessions.inside_call import InsideCall, inside_call_began
+from dexbridge.sessions.left_out import kept_rows, prompt_texts, with_given
 from dexbridge.sessions.message import Message
+from dexbridge.sessions.notes import outcomes
 from dexbridge.sessions.runner import Answered, CallLeaves, Conversation, SegmentEnd
 from dexbridge.sessions.state import SessionState
 from dexbridge.sessions.state_limit import weigh
 from dexbridge.sessions.step import StepType
 from dexbridge.sessions.steps.call_checks import tool_step
 from dexbridge.sessions.steps.context import StepContext, completed
+from dexbridge.sessions.steps.refused_segment import refused_segment
 from dexbridge.sessions.steps.results import not_called
 from dexbridge.sessions.text import storable_json, storable_text
 from dexbridge.sessions.transition import Change, TranscriptEntry, Transition
-from dexbridge.sessions.turns import assistant_message, end_turn, take_steering
+from dexbridge.sessions.turns import assistant_messages, end_turn, take_steering
 from dexbridge.sessions.withdrawal import stop_at_limit, stop_turn, superseded, withdraw
 from dexbridge.toolsource import (
     AgentTool,
@@ -54,16 +57,20 @@ async def run_model(context: StepContext) -> Change:
     try:
         ran = await _unless_cancelled(context, _segment(context))
     except SegmentFailed as failure:
+        if failure.refused is not None:
+            return await refused_segment(context, str(failure), failure.refused)
         return _failed(context, str(failure))
     if ran is None:
         return _cancelled(context)
     end, attempts = ran
+    end = replace(end, transcript=_storable(end.transcript), earlier=tuple(storable_text(text) for text in end.earlier))
     match end:
-        case Answered(text=text):
-            return _answered(context, Answered(storable_text(text), _storable(end.transcript)), attempts)
+        case Answered(text=text) if text.strip():
+            return _answered(context, replace(end, text=storable_text(text)), attempts)
+        case Answered():
+            return _answered(context, replace(end, text=""), attempts, await _no_answer(context))
         case CallLeaves():
-            kept = replace(end, said=storable_text(end.said), transcript=_storable(end.transcript))
-            return _call_left(context, kept, attempts)
+            return _call_left(context, replace(end, said=storable_text(end.said)), attempts)
 
 
 async def _unless_cancelled(context: StepContext, work: Coroutine[Any, Any, T]) -> T | None:
@@ -90,16 +97,20 @@ async def _segment(context: StepContext) -> tuple[SegmentEnd, int]:
     async def began_inside(call: InsideCall) -> None:
         await context.record(inside_call_began(state, attempts, call))
 
+    async def load_kept() -> Sequence[TranscriptEntry]:
+        return kept_rows(await context.load_transcript(), state.left_out)
+
     conversation = Conversation(
         session_id=state.session_id,
         conversation_id=state.conversation_id,
         transcript_rows=state.transcript_rows,
-        load_transcript=context.load_transcript,
+        load_transcript=load_kept,
         say=context.say,
         limit=limits.run_model,
         began_inside=began_inside,
+        left_out_rows=sum(end - first for first, end in state.left_out),
     )
-    prompts = [message.text for message in state.prompt]
+    prompts = prompt_texts(state)
     async for attempt in AsyncRetrying(
         stop=stop_after_attempt(limits.segment_attempts),
         wait=wait_exponential_jitter(multiplier=0.5, max=10),
@@ -160,15 +171,26 @@ def _failed(context: StepContext, reason: str) -> Change:
     return change
 
 
-def _answered(context: StepContext, end: Answered, attempts: int) -> Change:
+async def _no_answer(context: StepContext) -> str:
+    calls = [call for call in await context.load_calls() if call.turn == context.state.turn]
+    return f"The model gave no answer.{outcomes(calls)} It has read the message: send another one to go on."
+
+
+def _answered(context: StepContext, end: Answered, attempts: int, missing: str | None = None) -> Change:
+    """The change of a segment with the model's last reply; `missing` says so when that was blank."""
+
     def change(state: SessionState) -> Transition:
-        said = assistant_message(state, end.text)
+        said = assistant_messages(state, (*end.earlier, end.text))
         kept, size = weigh(_committed(state, end.transcript), context.flow.limits)
         ran = completed(context, ended="answered", segment_attempts=attempts)
         if kept.steering and not (kept.cancelling or kept.ending is not None):
             steered, asked = take_steering(kept)
             return Transition(steered.with_due(StepType.RUN_MODEL), (*said, *asked), end.transcript, (), (ran, *size))
-        answered = NewEvent(kind=EventKind.TURN_ANSWERED, data={"turn": state.turn, "text": end.text})
+        if missing is None:
+            answered = NewEvent(kind=EventKind.TURN_ANSWERED, data={"turn": state.turn, "text": end.text})
+        else:
+            kept = kept.model_copy(update={"last_error": missing})
+            answered = NewEvent(kind=EventKind.TURN_FAILED, data={"turn": state.turn, "error": missing})
         ended = end_turn(kept, ran, answered, *size, messages=said)
         return Transition(ended.state, ended.messages, end.transcript, ended.calls, ended.events)
 
@@ -187,7 +209,7 @@ def _call_left(context: StepContext, end: CallLeaves, attempts: int) -> Change:
     call = _checked(wish, tool)
 
     def change(state: SessionState) -> Transition:
-        said = assistant_message(state, end.said)
+        said = assistant_messages(state, (*end.earlier, end.said))
         kept, size = weigh(_committed(state, end.transcript), context.flow.limits)
         if isinstance(call, ToolOutcome):
             return _with(not_called(context, kept, wish, call), said, end, event, *size)
@@ -250,10 +272,8 @@ def _with(after: Transition, said: tuple[Message, ...], end: CallLeaves, *events
 
 def _committed(state: SessionState, transcript: tuple[TranscriptEntry, ...]) -> SessionState:
     """The model has now seen the prompt and the result in a segment that is kept."""
-    return state.model_copy(
+    return with_given(state).model_copy(
         update={
-            "prompt": (),
-            "result": None,
             "transcript_rows": state.transcript_rows + len(transcript),
             "transcript_bytes": state.transcript_bytes + sum(len(entry.json.encode()) for entry in transcript),
         }

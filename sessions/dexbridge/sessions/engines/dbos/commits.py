@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.engines.dbos.news import News
 from dexbridge.sessions.engines.dbos.store import Committed, SessionStore
 from dexbridge.sessions.state import SessionState
@@ -39,6 +40,10 @@ class Commits:
     async def load(self, session_id: str) -> SessionState:
         """The newest state."""
         return await asyncio.to_thread(self._store.load, session_id)
+
+    async def calls(self, session_id: str) -> Sequence[CallRecord]:
+        """The records of its calls, oldest first."""
+        return (await asyncio.to_thread(self._store.snapshot, session_id)).calls
 
     async def transcript(self, session_id: str) -> Sequence[TranscriptEntry]:
         """The committed transcript."""

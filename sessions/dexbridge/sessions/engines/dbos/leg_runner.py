@@ -182,6 +182,7 @@ class LocalLegRunner:
                 lambda newest: _is_ours(newest, leg, epoch) and newest.due == state.due,
             ),
             load_transcript=lambda: patiently(lambda: self._commits.transcript(session_id)),
+            load_calls=lambda: patiently(lambda: self._commits.calls(session_id)),
             say=lambda text: self._say(session_id, text),
             record=record,
             cancelled=lambda: self._cancelled(session_id, leg, epoch),

@@ -28,7 +28,7 @@ from dexbridge.sessions.engines.dbos.schema_version import prepare_tables
 from dexbridge.sessions.engines.dbos.stored import stored, stored_kind
 from dexbridge.sessions.errors import StepFenced, UnknownSession, UnreadableSession
 from dexbridge.sessions.event import SessionEvent
-from dexbridge.sessions.message import Message
+from dexbridge.sessions.message import Message, with_marks
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
 from dexbridge.sessions.state import SessionState, SessionStatus
@@ -210,7 +210,7 @@ class SessionStore:
             ).scalars()
             return SessionSnapshot(
                 state=state,
-                messages=tuple(stored(Message, text, session_id) for text in said),
+                messages=with_marks(stored(Message, text, session_id) for text in said),
                 calls=tuple(stored(CallRecord, text, session_id) for text in made),
                 last_event=state.event_count,
             )

@@ -31,7 +31,7 @@ from dexbridge.sessions.engines.dex.transcript import join, split
 from dexbridge.sessions.engines.dex.writing import commit_of
 from dexbridge.sessions.errors import DatabaseUnavailable, UnknownSession
 from dexbridge.sessions.event import SessionEvent
-from dexbridge.sessions.message import Message
+from dexbridge.sessions.message import Message, with_marks
 from dexbridge.sessions.snapshot import SessionSnapshot
 from dexbridge.sessions.transition import (
     Change,
@@ -175,14 +175,17 @@ class SessionLink:
         """State, messages and calls. What is appended while it is read is not in it."""
         envelope = await self.load(session_id)
         said = await self._all(session_id, MESSAGES, [number(n + 1) for n in range(envelope.state.message_count)])
-        made = await self._all(session_id, CALLS, envelope.call_ids)
-        calls = sorted((decode(CallRecord, text, session_id) for text in made), key=lambda call: call.started_at)
+        calls = await self._calls(session_id, envelope.call_ids)
         return SessionSnapshot(
             state=envelope.state,
-            messages=tuple(decode(Message, text, session_id) for text in said),
+            messages=with_marks(decode(Message, text, session_id) for text in said),
             calls=tuple(calls),
             last_event=envelope.state.event_count,
         )
+
+    async def calls(self, session_id: str) -> Sequence[CallRecord]:
+        """The records of its calls, oldest first."""
+        return await self._calls(session_id, (await self.load(session_id)).call_ids)
 
     async def events(self, session_id: str, after: int) -> Sequence[SessionEvent]:
         """The next events after a sequence number, some of them."""
@@ -198,6 +201,10 @@ class SessionLink:
             keys = [f"{segment.token}.{place}" for place in range(segment.parts)]
             entries.extend(join(await self._all(session_id, MAPS["transcript"], keys, _PARTS_AT_ONCE)))
         return entries
+
+    async def _calls(self, session_id: str, call_ids: Sequence[str]) -> Sequence[CallRecord]:
+        made = await self._all(session_id, CALLS, call_ids)
+        return sorted((decode(CallRecord, text, session_id) for text in made), key=lambda call: call.started_at)
 
     async def _all(
         self, session_id: str, entries: dex.AttributeMap[str], keys: Sequence[str], at_once: int = _ROWS_AT_ONCE

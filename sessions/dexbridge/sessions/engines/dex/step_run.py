@@ -198,6 +198,7 @@ class StepRun:
             step=state.due,
             ledger=DexAttemptLedger(link, session_id, str(uuid.uuid4()), lambda newest: _same_run(state, newest)),
             load_transcript=lambda: link.transcript(session_id),
+            load_calls=lambda: link.calls(session_id),
             say=lambda text: self._say(session_id, text),
             record=record,
             cancelled=lambda: self._cancelled(link, state),
