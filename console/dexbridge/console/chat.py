@@ -11,6 +11,7 @@ from getpass import getuser
 from typing import Final
 
 from dexbridge.console.shown.timeline import timeline
+from dexbridge.console.shown.wording import left_out_label
 from dexbridge.console.terminal import Terminal
 from dexbridge.sessions import AgentSessionClient, EventKind, SessionEvent, SessionStatus, StepType
 
@@ -72,7 +73,7 @@ class Chat:
     async def _resume(self, session_id: str) -> int:
         snapshot = await self._sessions.get_snapshot(session_id)
         for message in snapshot.messages:
-            self._terminal.say(f"{message.role.value}: {message.text}")
+            self._terminal.say(f"{message.role.value}{left_out_label(message)}: {message.text}")
         self._seen = snapshot.last_event
         if snapshot.state.pending_interrupt is not None and (code := await self._decide(session_id)):
             return code

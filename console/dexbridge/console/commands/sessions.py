@@ -13,6 +13,7 @@ from dexbridge.console.engine_options import DEFAULT_URL, JsonOption, UrlOption,
 from dexbridge.console.shown.overview import Overview
 from dexbridge.console.shown.text import shortened
 from dexbridge.console.shown.timeline import timeline
+from dexbridge.console.shown.wording import left_out_label
 from dexbridge.console.terminal import Terminal
 from dexbridge.sessions import AgentSessionClient, CallRecord, SessionSummary, open_engine
 
@@ -110,7 +111,7 @@ async def _show(url: str, session_id: str, as_json: bool) -> int:
         return 0
     terminal.title(f"{session_id}  {snapshot.state.flow_type}  {snapshot.state.status.value}")
     for message in snapshot.messages:
-        terminal.say(f"{message.role.value}: {message.text}")
+        terminal.say(f"{message.role.value}{left_out_label(message)}: {message.text}")
     for line in timeline(snapshot, events, {}):
         terminal.step(line)
     if snapshot.state.last_error:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dexbridge.console.shown.text import shortened
-from dexbridge.sessions import CallRecord
+from dexbridge.sessions import CallRecord, Message
 
-__all__ = ["call_title", "message_link", "outcome_label"]
+__all__ = ["call_title", "left_out_label", "message_link", "outcome_label"]
 
 _LABELS: Final[Mapping[str, str]] = {
     "succeeded": "succeeded",
@@ -17,6 +17,11 @@ _LABELS: Final[Mapping[str, str]] = {
     "rejected": "rejected",
     "cancelled": "cancelled",
 }
+
+
+def left_out_label(message: Message) -> str:
+    """What is said beside a message the model is not given any more; empty for others."""
+    return "" if message.left_out is None else f" ({message.left_out.value}: left out of the agent's conversation)"
 
 
 def outcome_label(outcome: str) -> str:

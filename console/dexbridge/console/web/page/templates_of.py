@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from dexbridge.console.shown.text import exact, exact_json, plain, shortened
-from dexbridge.console.shown.wording import call_title
+from dexbridge.console.shown.wording import call_title, left_out_label
 
 __all__ = ["FOLDER", "render"]
 
@@ -40,6 +40,7 @@ _filters: dict[str, Callable[..., Any]] = {
     "exact_json": exact_json,
     "in_query": _in_query,
     "moment": _moment,
+    "left_out": left_out_label,
     "plain": plain,
     "shortened": shortened,
 }
