@@ -335,6 +335,7 @@ def test_a_script_file_holds_every_kind_of_reply(tmp_path: Path) -> None:
     file = tmp_path / "script.json"
     entries = [
         {"reply": [{"text": "One moment."}, {"tool": "t", "input": {"a": 1}}], "delay": 0.5},
+        {"reply": [{"text": "It ships on Thurs"}], "stop_reason": "max_tokens"},
         {"slow": [{"text": "Slowly."}], "pause": 0.2},
         {"cut": [{"text": "Never"}], "after_blocks": 0, "pause": 0.1},
         {"error": 529, "message": "Overloaded"},
@@ -343,6 +344,7 @@ def test_a_script_file_holds_every_kind_of_reply(tmp_path: Path) -> None:
 
     assert read_script(file) == (
         Reply(Text("One moment."), ToolUse("t", {"a": 1}), delay=0.5),
+        Reply(Text("It ships on Thurs"), stop_reason="max_tokens"),
         Slow(Text("Slowly."), pause=0.2),
         CutStream(Text("Never"), after_blocks=0, pause=0.1),
         ApiError(529, message="Overloaded"),

@@ -2,7 +2,7 @@
 
 A message is a script, as `ScriptedRunner` reads it: `call cancel_order {"order_id": "1"}` asks for a tool, anything
 else is echoed. `cancel_order` and `refund_order` ask for approval; what becomes of a refund nobody can tell. A message
-that begins with `slow` takes some seconds, in which text is said.
+that begins with `slow` takes some seconds, in which text is said; one that begins with `refuse` is refused by the API.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
-from dexbridge.sessions import AgentSessionFlow, Conversation, SegmentEnd, SessionLimits
+from dexbridge.sessions import AgentSessionFlow, Conversation, Refused, SegmentEnd, SegmentFailed, SessionLimits
 from dexbridge.toolsource import AttemptResult, Dispatch, OfferedTools, Unsettled
 from tests.fakes.function_tool import FunctionTool
 from tests.fakes.scripted_runner import ScriptedRunner, Segment
@@ -32,6 +32,8 @@ async def _refund(_dispatch: Dispatch, _arguments: Mapping[str, Any]) -> Attempt
 async def _before(segment: Segment) -> None:
     if any(prompt.startswith("slow") for prompt in segment.prompts):
         await asyncio.sleep(2)
+    if any(prompt.startswith("refuse") for prompt in segment.prompts):
+        raise SegmentFailed("The API refused it.", refused=Refused.REQUEST)
 
 
 class _SayingRunner(ScriptedRunner):

@@ -20,7 +20,7 @@ _NEXT_MESSAGE: Final = "another message waits"
 FOLLOWS: Final[Mapping[StepType, Mapping[StepType | None, str]]] = {
     _RUN_MODEL: {
         None: "the model answered, or the turn failed or was cancelled",
-        _RUN_MODEL: f"{_NEXT_MESSAGE}, or the user steered the turn",
+        _RUN_MODEL: f"{_NEXT_MESSAGE}, the user steered the turn, or what was refused is left out",
         _AWAIT: "a call needs approval",
         _CALL: "a read, or a write that may be repeated",
         _ONCE: "a write that must not be repeated",

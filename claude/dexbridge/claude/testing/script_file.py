@@ -4,6 +4,7 @@ The file holds a list. Each entry is one of::
 
     {"reply": [{"text": "One moment."}, {"tool": "mcp__tools__look_up_order", "input": {"order_id": "1002"}}],
      "delay": 0.5}
+    {"reply": [{"text": "It ships on Thurs"}], "stop_reason": "max_tokens"}
     {"slow": [{"text": "One word at a time."}], "pause": 0.2}
     {"cut": [{"text": "It will not"}], "after_blocks": 0}
     {"error": 529, "type": "overloaded_error", "message": "Overloaded"}
@@ -56,9 +57,10 @@ class _ToolBlock(_Entry):
 class _ReplyEntry(_Entry):
     reply: list[_TextBlock | _ToolBlock]
     delay: _Seconds = 0.0
+    stop_reason: str | None = None
 
     def value(self) -> ModelReply:
-        return Reply(*(entry.block() for entry in self.reply), delay=self.delay)
+        return Reply(*(entry.block() for entry in self.reply), delay=self.delay, stop_reason=self.stop_reason)
 
 
 class _SlowEntry(_Entry):
