@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from dexbridge.sessions import EventKind, InsideCall
@@ -11,7 +12,7 @@ from dexbridge.toolsource import AttemptResult, Dispatch, OutcomeKind, ToolEffec
 from tests.engines.dex.conftest import PeerDatabase
 from tests.fakes.function_tool import FunctionTool, succeeded
 from tests.fakes.scripted_runner import ScriptedRunner, Segment
-from tests.sessions.conftest import Opening
+from tests.sessions.conftest import LIMITS, Opening
 
 CANCEL = 'call cancel_order {"order_id": "7"}'
 
@@ -122,6 +123,25 @@ async def test_an_attempt_that_comes_a_second_time_is_run_again(opening: Opening
     assert [line for line in history if line.startswith("failed")] == [
         "failed RunModel-1 execute 1 WORKER_DISCONNECTED"
     ]
+
+
+async def test_every_run_of_a_segment_is_counted_though_dex_counts_one_attempt(
+    opening: Opening, database: PeerDatabase
+) -> None:
+    begun: asyncio.Queue[None] = asyncio.Queue()
+
+    async def hang(_segment: Segment) -> None:
+        begun.put_nowait(None)
+        await asyncio.sleep(60)
+
+    async with opening(runner=ScriptedRunner(before=hang), limits=replace(LIMITS, segment_runs=2)) as talk:
+        await talk.say("hello")
+        for _ in range(2):
+            async with asyncio.timeout(20):
+                await begun.get()
+            database.peer.lose_workers(costs_attempt=False)
+        assert "begun 2 times, and each time its Worker was lost" in await talk.answer()
+    assert not [line for line in database.peer.flows["s-1"].history if line.startswith("failed")]
 
 
 async def test_steps_are_numbered_as_dex_numbers_them_though_one_was_taken_back(

@@ -157,6 +157,9 @@ class WorkerTaskService(dex_pb2_grpc.WorkerTaskServiceServicer):
 
     async def PollWorkerTask(self, request_iterator: AsyncIterator[pb.PollWorkerTaskRequest], context: Context) -> None:
         first = await context.read()
+        if first is grpc.aio.EOF:
+            # Its Worker was killed before it said who it is.
+            return
         await self._workers.poll(PolledStream(first.register), context)
 
 

@@ -23,7 +23,7 @@ from dexbridge.sessions.flow import AgentSessionFlow
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import SessionState, SessionStatus
 from dexbridge.sessions.step import StepType
-from dexbridge.sessions.steps import STEPS, StepContext, broken_step
+from dexbridge.sessions.steps import StepContext, broken_step, run_step
 from dexbridge.sessions.steps.late_truth import late_truth
 from dexbridge.sessions.transition import Change, Refusal, Transition
 
@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _TOOL_STEPS = (StepType.CALL_TOOL, StepType.CALL_SINGLE_ATTEMPT_TOOL)
+_REACHING_OUTSIDE = (StepType.RUN_MODEL, *_TOOL_STEPS)
 _CLOSE_GRACE_SECONDS = 35.0
 _LATE_SETTLE_SECONDS = 60.0
 # A run of Recover takes over from every attempt of the Step itself.
@@ -132,23 +133,25 @@ class StepRun:
     ) -> SessionState | None:
         """The state this run starts from; `None` when the Step is over or a later run has it.
 
-        The first attempt takes the Step as it finds it. Every other one takes it over with a commit, after which
-        whatever an earlier one does is refused. So does one that comes a second time: the Worker that had it may be
-        gone, and to end it here would leave the session in its Step for ever.
+        A Step that reaches outside is taken with a commit, after which whatever an earlier run does is refused. So is
+        one that comes a second time, be it as its first attempt again: the Worker that had it may be gone, and to end
+        it here would leave the session in its Step for ever. Only the first attempt of a Step that does nothing but
+        commit takes it as it finds it.
         """
         rank = context.attempt + (_RECOVERY_RANK if recovering else 0)
         state = (await link.load(context.flow_id)).state
-        if not _runs(state, due) or _holder(state, due) > rank:
+        due_step = state.due
+        if due_step is None or not _runs(state, due) or _holder(state, due) > rank:
             return None
-        if rank == 1:
+        if rank == 1 and due_step.type not in _REACHING_OUTSIDE:
             return state
 
         def claim(newest: SessionState) -> Transition | Refusal:
             if not _runs(newest, due) or _holder(newest, due) > rank:
                 return Refusal("the Step is over, or a later run's")
             assert newest.leg is not None
-            # The first attempt left no commit.
-            counted = newest.model_copy(update={"runs": max(newest.runs, 1)})
+            # What was counted when the Step became due is this run, unless another one has had it.
+            counted = newest if _holder(newest, due) else newest.model_copy(update={"runs": 0})
             return Transition(counted.with_claim(newest.leg, f"{due.step}:{rank}"))
 
         result = await link.change(context.flow_id, claim)
@@ -169,7 +172,7 @@ class StepRun:
         context = self._context(link, state, fenced)
         try:
             try:
-                change = await self._tracked(context.step.type, STEPS[context.step.type](context))
+                change = await self._tracked(context.step.type, run_step(context))
                 result = await link.change(session_id, fenced(change))
             except (StepFenced, DatabaseUnavailable, UnknownSession):
                 raise
