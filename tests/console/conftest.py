@@ -71,6 +71,8 @@ class Server:
             if self._process.poll() is not None:
                 break
             time.sleep(0.05)
+        self._process.kill()
+        self._process.wait()
         raise AssertionError(f"the server did not start:\n{self.log[before:]}")
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:

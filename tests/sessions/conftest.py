@@ -247,8 +247,8 @@ def flow_of(
     return AgentSessionFlow("support", runner or ScriptedRunner(), OfferedTools(list(tools)), limits)
 
 
-async def until(condition: Callable[[], bool]) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 20) -> None:
     """Waits for something outside this process, which nothing here is told of."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.02)

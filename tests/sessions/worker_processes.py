@@ -13,6 +13,8 @@ from tests.sessions.conftest import Database, Talk, flow_of, until
 
 __all__ = ["WORKER", "call", "effects", "visitor", "worker"]
 
+STARTS_WITHIN = 60.0
+"""A new process imports much, and a busy machine lets it wait; what it does then has no such excuse."""
 WORKER = Path(__file__).parents[1] / "fakes" / "session_worker.py"
 
 
@@ -31,7 +33,8 @@ async def worker(
         sys.executable, str(WORKER), database.url, str(database.folder), mode, name
     )
     try:
-        await until(ready.exists)
+        await until(lambda: ready.exists() or process.returncode is not None, seconds=STARTS_WITHIN)
+        assert process.returncode is None, f"the Worker ended with {process.returncode} before it served"
         yield process
     finally:
         if process.returncode is None:

@@ -9,6 +9,7 @@ import typer
 
 from dexbridge.console.engine_options import DEFAULT_URL, AppOption, UrlOption, run
 from dexbridge.console.flows import DEFAULT_APP, open_flows
+from dexbridge.console.signals import not_ignored
 from dexbridge.console.terminal import Terminal
 from dexbridge.sessions import open_engine
 
@@ -24,7 +25,7 @@ def worker(app_name: AppOption = DEFAULT_APP, url: UrlOption = DEFAULT_URL) -> N
 async def _work(app_name: str, url: str) -> int:
     terminal = Terminal()
     stop = asyncio.Event()
-    for one in (signal.SIGINT, signal.SIGTERM):
+    for one in not_ignored(signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(one, stop.set)
     async with open_flows(app_name) as flows, open_engine(url, flows):
         names = ", ".join(flow.flow_type for flow in flows)

@@ -20,6 +20,7 @@ from dexbridge.console.demo.screen import Screen, printable
 from dexbridge.console.demo.services import local_services, real_environment
 from dexbridge.console.demo.settings import Settings, read_settings
 from dexbridge.console.demo.worker_process import WorkerProcess
+from dexbridge.console.signals import not_ignored
 from dexbridge.sessions import AgentSessionClient, open_engine
 
 __all__ = ["main"]
@@ -51,7 +52,7 @@ async def _run(settings: Settings, stopped_by: list[signal.Signals]) -> None:
         task.cancel()
 
     # SIGHUP: the terminal was closed.
-    for one in (signal.SIGTERM, signal.SIGHUP):
+    for one in not_ignored(signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(one, stop, one)
     began = time.monotonic()
     screen = Screen()

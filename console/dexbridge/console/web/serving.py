@@ -13,6 +13,7 @@ from typing import Final
 import uvicorn
 from starlette.types import ASGIApp
 
+from dexbridge.console.signals import not_ignored
 from dexbridge.console.web.guards import LOOPBACK_HOSTS
 from dexbridge.console.web.streams import EventStreams
 
@@ -69,7 +70,7 @@ def allowed_hosts_of(more: Sequence[str]) -> tuple[str, ...]:
 async def serve(
     app: ASGIApp, *, host: str, port: int, streams: EventStreams, ready: Callable[[str], None] = lambda _url: None
 ) -> None:
-    """Serves until SIGINT or SIGTERM.
+    """Serves until SIGINT or SIGTERM; one that was ignored at the start stays ignored.
 
     Args:
         app: The application.
@@ -119,7 +120,7 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Generator[None]:
         # uvicorn raises the signal again at the end, which would end the process before the engine is closed.
         loop = asyncio.get_running_loop()
-        signals = (signal.SIGINT, signal.SIGTERM)
+        signals = not_ignored(signal.SIGINT, signal.SIGTERM)
         for one in signals:
             loop.add_signal_handler(one, self._exit)
         try:
