@@ -3,7 +3,9 @@
 It serves the flow `support` until it is killed or told to end (SIGTERM), and writes `<folder>/<ready>` once it does.
 When it is `armed`, a call whose `order_id` names a point stands still there, after writing `<folder>/reached <point>`;
 when it is `brief`, only until there is `<folder>/go on`. `committed <step>` kills the process as soon as session s-1
-has committed that Step. Every effect is a line of `<folder>/effects`.
+has committed that Step. Before these may stand how the tools are deployed: `free` (none asks), `asking` (one asks, the
+rule of the other fails), `repeatable` (the write may be repeated) or `bare` (there are none). Every effect is a line of
+`<folder>/effects`.
 """
 
 from __future__ import annotations
@@ -12,8 +14,10 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +36,44 @@ def note(folder: Path, line: str) -> None:
     os.close(descriptor)
 
 
+class StandingStill(FunctionTool):
+    """Stands still before the row of the ledger, where a call is looked at once more."""
+
+    def __init__(self, folder: Path, **how: Any) -> None:
+        super().__init__(**how)
+        self._folder = folder
+        self._looked = 0
+
+    def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        validated = super().validate(arguments)
+        if validated["order_id"] == "before-row":
+            self._looked += 1
+            if self._looked == 2:
+                (self._folder / "reached before-row").touch()
+                time.sleep(3600)
+        return validated
+
+
+def fails(_arguments: Mapping[str, Any]) -> bool:
+    raise LookupError
+
+
+def deployed(folder: Path, how: str, function: Any, *, armed: bool) -> list[FunctionTool]:
+    if how == "bare":
+        return []
+    make = partial(StandingStill, folder) if armed else FunctionTool
+    effect = ToolEffect.IDEMPOTENT_WRITE if how == "repeatable" else ToolEffect.NON_IDEMPOTENT_WRITE
+    return [
+        make(rule=how != "free", effect=effect, function=function),
+        make(name="read_order", effect=ToolEffect.READ, rule=fails if how == "asking" else False, function=function),
+    ]
+
+
 async def serve(url: str, folder: Path, mode: str, ready: str) -> None:
+    how, _, rest = mode.partition(" ")
+    if how in ("free", "asking", "repeatable", "bare"):
+        mode = rest
+
     async def stand_still_at(point: str, order: str) -> None:
         if mode == "armed" and point == order:
             (folder / f"reached {point}").touch()
@@ -60,10 +101,7 @@ async def serve(url: str, folder: Path, mode: str, ready: str) -> None:
             note(folder, f"last segment {order}")
             await stand_still_at("after-last-segment", order)
 
-    tools = [
-        FunctionTool(rule=True, function=function),
-        FunctionTool(name="read_order", effect=ToolEffect.READ, function=function),
-    ]
+    tools = deployed(folder, how, function, armed=mode == "armed")
     limits = SessionLimits(
         segment_runs=3, dispatch_window=timedelta(seconds=1), reconcile_margin=timedelta(milliseconds=50)
     )

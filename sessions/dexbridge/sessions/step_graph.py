@@ -16,6 +16,7 @@ _ONCE: Final = StepType.CALL_SINGLE_ATTEMPT_TOOL
 _RESUME: Final = StepType.RESUME_TURN
 _OVER: Final = "the turn was cancelled"
 _NEXT_MESSAGE: Final = "another message waits"
+_ASKS_NOW: Final = "nothing was sent, and the tool asks since it was deployed anew"
 
 FOLLOWS: Final[Mapping[StepType, Mapping[StepType | None, str]]] = {
     _RUN_MODEL: {
@@ -34,8 +35,8 @@ FOLLOWS: Final[Mapping[StepType, Mapping[StepType | None, str]]] = {
         _RUN_MODEL: f"{_OVER}, {_NEXT_MESSAGE}",
         None: _OVER,
     },
-    _CALL: {_RESUME: "the outcome is recorded"},
-    _ONCE: {_RESUME: "the outcome is recorded"},
+    _CALL: {_RESUME: "the outcome is recorded", _AWAIT: _ASKS_NOW},
+    _ONCE: {_RESUME: "the outcome is recorded", _AWAIT: _ASKS_NOW},
     _RESUME: {_RUN_MODEL: "the model gets the recorded result", None: _OVER},
 }
 """For each Step what may be due after it, and when. `None`: the turn is over."""

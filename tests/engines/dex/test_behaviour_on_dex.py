@@ -15,4 +15,5 @@ from tests.sessions.test_segments import *  # noqa: F403
 from tests.sessions.test_settling import *  # noqa: F403
 from tests.sessions.test_state_limit import *  # noqa: F403
 from tests.sessions.test_steering import *  # noqa: F403
+from tests.sessions.test_step_graph import *  # noqa: F403
 from tests.sessions.test_turns import *  # noqa: F403

@@ -2,4 +2,5 @@
 
 from tests.sessions.test_counted_runs import *  # noqa: F403
 from tests.sessions.test_crashes import *  # noqa: F403
+from tests.sessions.test_deployed_anew import *  # noqa: F403
 from tests.sessions.test_several_workers import *  # noqa: F403

@@ -91,6 +91,8 @@ def _line(data: Mapping[str, Any], call: CallRecord | None, workspaces: Mapping[
         return _call_line(line, call, workspaces)
     if step == StepType.AWAIT_TOOL_APPROVAL.value:
         return _approval_line(line, data, call)
+    if data.get("ended") == "asks":
+        return replace(line, label="not called: it must be approved first")
     return line
 
 

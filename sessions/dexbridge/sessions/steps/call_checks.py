@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import copy
+import logging
+from collections.abc import Mapping
+from typing import Any
 
 from dexbridge.sessions.call import PendingCall
 from dexbridge.sessions.interrupt import Decision
+from dexbridge.sessions.state import SessionState
 from dexbridge.sessions.step import StepType
+from dexbridge.sessions.steps.context import StepContext, completed
+from dexbridge.sessions.transition import Change, Transition
 from dexbridge.toolsource import (
     AgentTool,
     InvalidArguments,
@@ -17,7 +23,9 @@ from dexbridge.toolsource import (
     fingerprint,
 )
 
-__all__ = ["find_unchanged", "tool_step"]
+__all__ = ["ask_first", "asks", "find_unchanged", "must_ask", "tool_step"]
+
+logger = logging.getLogger(__name__)
 
 
 def tool_step(tool: AgentTool) -> StepType:
@@ -25,6 +33,34 @@ def tool_step(tool: AgentTool) -> StepType:
     if tool.effect is ToolEffect.NON_IDEMPOTENT_WRITE:
         return StepType.CALL_SINGLE_ATTEMPT_TOOL
     return StepType.CALL_TOOL
+
+
+def asks(tool: AgentTool, arguments: Mapping[str, Any]) -> bool:
+    """Whether a person must approve a call with these arguments: only a clear `False` lets it go without one."""
+    try:
+        return tool.asks(copy.deepcopy(dict(arguments))) is not False
+    except Exception as error:  # noqa: BLE001 - a rule that fails must ask
+        logger.warning("The approval rule of %s raised %s; the call asks.", tool.name, type(error).__name__)
+        return True
+
+
+def must_ask(tool: AgentTool, call: PendingCall) -> bool:
+    """Whether a call that was let go without a person needs one now, since the tool's rule is another one.
+
+    One that was asked for needs no second look: `find_unchanged` has found that exactly this call was approved.
+    """
+    return not call.asked and asks(tool, call.arguments)
+
+
+def ask_first(context: StepContext, call: PendingCall) -> Change:
+    """The change that sends a call of which nothing was sent to AwaitToolApproval."""
+
+    def change(state: SessionState) -> Transition:
+        asking = state.model_copy(update={"call": call.model_copy(update={"asked": True})})
+        event = completed(context, tool=call.tool, tool_use_id=call.tool_use_id, ended="asks")
+        return Transition(asking.with_due(StepType.AWAIT_TOOL_APPROVAL), events=(event,))
+
+    return change
 
 
 def find_unchanged(

@@ -21,7 +21,7 @@ from dexbridge.sessions.steps.attempt import (
     storable_outcome,
     time_limit,
 )
-from dexbridge.sessions.steps.call_checks import find_unchanged
+from dexbridge.sessions.steps.call_checks import ask_first, find_unchanged, must_ask
 from dexbridge.sessions.steps.context import StepContext
 from dexbridge.sessions.steps.results import called, cancelled
 from dexbridge.sessions.text import storable_text
@@ -62,6 +62,8 @@ async def call_single_attempt_tool(context: StepContext) -> Change:
         # With a row in the ledger the call was dispatched before the change: what became of it must be said.
         outcome = tool if last is None else after_change(call.tool, last, tool)
         return called(context, call, outcome, call_id=None, attempts=0 if last is None else last.number)
+    if last is None and must_ask(tool, call):
+        return ask_first(context, call)
     once = _Once(context, call, tool, dict(call.arguments))
     outcome, attempts = await once.outcome(last)
     call_id = tool.call_id(dispatch_of(context)) if attempts else None

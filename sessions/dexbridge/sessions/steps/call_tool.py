@@ -9,7 +9,7 @@ from dexbridge.sessions.errors import DispatchCancelled
 from dexbridge.sessions.ledger import Attempt, AttemptState
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.steps.attempt import after_change, dispatch_of, make_attempt, outcome_from_json, outcome_to_json
-from dexbridge.sessions.steps.call_checks import find_unchanged
+from dexbridge.sessions.steps.call_checks import ask_first, find_unchanged, must_ask
 from dexbridge.sessions.steps.context import StepContext
 from dexbridge.sessions.steps.results import called, cancelled
 from dexbridge.sessions.transition import Change
@@ -45,6 +45,8 @@ async def call_tool(context: StepContext) -> Change:
     if isinstance(tool, ToolOutcome):
         outcome = tool if last is None else after_change(call.tool, last, tool)
         return called(context, call, outcome, call_id=None, attempts=0 if last is None else last.number)
+    if last is None and must_ask(tool, call):
+        return ask_first(context, call)
     try:
         outcome, attempts = await _outcome(context, tool, dict(call.arguments), last)
     except _Cancelled as stopped:

@@ -27,7 +27,7 @@ STEPS: Mapping[StepType, Step] = {
 
 
 async def run_step(context: StepContext) -> Change:
-    """Runs the Step that is due. Its change leads only to a Step the graph has after it."""
+    """Runs the Step that is due. Its change raises `RuntimeError` if the graph does not have what it leads to."""
     change = await STEPS[context.step.type](context)
 
     def checked(state: SessionState) -> Transition | Refusal:
@@ -35,7 +35,9 @@ async def run_step(context: StepContext) -> Change:
         if isinstance(result, Transition):
             due = result.state.due
             following = None if due is None else due.type
-            assert may_follow(context.step.type, following), f"{context.step.type} led to {following}"
+            if not may_follow(context.step.type, following):
+                # No `assert`: Python leaves those out with -O.
+                raise RuntimeError(f"{context.step.id} led to {following}, which the graph does not have after it.")
         return result
 
     return checked

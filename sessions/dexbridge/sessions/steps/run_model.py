@@ -23,7 +23,7 @@ from dexbridge.sessions.runner import Answered, CallLeaves, Conversation, Segmen
 from dexbridge.sessions.state import SessionState
 from dexbridge.sessions.state_limit import weigh
 from dexbridge.sessions.step import StepType
-from dexbridge.sessions.steps.call_checks import tool_step
+from dexbridge.sessions.steps.call_checks import asks, tool_step
 from dexbridge.sessions.steps.context import StepContext, completed
 from dexbridge.sessions.steps.refused_segment import refused_segment
 from dexbridge.sessions.steps.results import not_called
@@ -249,17 +249,8 @@ def _checked(wish: ToolWish, tool: AgentTool | None) -> PendingCall | ToolOutcom
         connection=None if tool.bound is None else str(tool.bound.reference),
         arguments=arguments,
         fingerprint=fingerprint(arguments),
-        asked=_asks(tool, arguments),
+        asked=asks(tool, arguments),
     )
-
-
-def _asks(tool: AgentTool, arguments: dict[str, Any]) -> bool:
-    """Only a clear `False` lets a call go without a person."""
-    try:
-        return tool.asks(copy.deepcopy(arguments)) is not False
-    except Exception as error:  # noqa: BLE001 - a rule that fails must ask
-        logger.warning("The approval rule of %s raised %s; the call asks.", tool.name, type(error).__name__)
-        return True
 
 
 def _storable(transcript: tuple[TranscriptEntry, ...]) -> tuple[TranscriptEntry, ...]:
