@@ -92,7 +92,12 @@ class Lane:
                 self.workers.append(await self._start())
             talks = [asyncio.create_task(self._talk(number)) for number in range(self.talk_count)]
             faults = asyncio.create_task(self._drop_answers())
-            await self._kill(kills)
+            killing = asyncio.create_task(self._kill(kills))
+            stack.callback(killing.cancel)
+            # A talk ends before only when it fails; then there is nothing left to kill at.
+            await asyncio.wait([killing, *talks], return_when=asyncio.FIRST_COMPLETED)
+            for early in (task for task in (killing, *talks) if task.done()):
+                early.result()
             self.stopping = True
             faults.cancel()
             done, left = await asyncio.wait(talks, timeout=SECONDS_TO_END)
@@ -161,7 +166,7 @@ class Lane:
                 stderr=log,
             )
         assert process.stdout is not None
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(SECONDS_TO_END):
             if await process.stdout.readline() != b"serving\n":
                 said = (self.folder / "workers.log").read_text(errors="replace")
                 raise RuntimeError(f"A Worker did not start: {said[-2000:]}")
@@ -216,7 +221,7 @@ class Lane:
         after = (await self.client.get_snapshot(session_id)).last_event
         # A client that got no answer sends again; the ID makes it one message.
         for _ in range(2):
-            assert await self.client.send_user_message(session_id, text, message_id=text)
+            assert await self.client.send_user_message(session_id, text, message_id=text[:SHOWN])
         approved = set[str]() if self.asks else set(posts_of(text))
         async for event in self.client.read_events(session_id, after=after, follow=True):
             if event.kind is EventKind.INTERRUPT_OPENED:
