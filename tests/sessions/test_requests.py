@@ -22,6 +22,7 @@ async def test_bad_input_is_refused_in_a_sentence_and_changes_nothing(opening: O
         bad: list[tuple[Any, str]] = [
             ("", "blank"),
             (" \n", "blank"),
+            *((text, "blank") for text in "\ufeff\u3164\u2800\u115f\u034f\u200d\ufe0f"),
             ("a\x00b", "NUL"),
             ("a\ud800b", "surrogate"),
             ("x" * 201, "201 characters, the limit is 200"),

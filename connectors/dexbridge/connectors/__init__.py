@@ -30,7 +30,7 @@ from dexbridge.connectors.errors import (
 )
 from dexbridge.connectors.failure import Failure, FailureKind
 from dexbridge.connectors.http_pool import ANY_TIME, HttpAnswer, HttpPool, Leave
-from dexbridge.connectors.input_schema import Advice, OperationInput, OperationOutput
+from dexbridge.connectors.input_schema import Advice, NotBlank, OperationInput, OperationOutput
 from dexbridge.connectors.operation import (
     Branch,
     BranchOutcome,
@@ -53,6 +53,7 @@ from dexbridge.connectors.registry import (
 from dexbridge.connectors.rendering import MODEL_TEXT_LIMIT, render_for_model
 from dexbridge.connectors.retry_after import parse_retry_after
 from dexbridge.connectors.secret import Secret
+from dexbridge.connectors.unseen import is_blank, is_unseen
 
 __all__ = [
     "ANY_TIME",
@@ -95,6 +96,7 @@ __all__ = [
     "Mutation",
     "NeverSent",
     "NoAnswer",
+    "NotBlank",
     "NotConnected",
     "Operation",
     "OperationInput",
@@ -115,6 +117,8 @@ __all__ = [
     "connector",
     "derive_call_id",
     "installed_connectors",
+    "is_blank",
+    "is_unseen",
     "parse_retry_after",
     "read_configuration",
     "render_for_model",

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from dexbridge.connectors.errors import InvalidInput
+from dexbridge.connectors.unseen import is_blank
 
 InputModel = TypeVar("InputModel", bound=BaseModel)
 
@@ -33,6 +34,16 @@ class Advice:
     """What to do when a field is wrong: `Annotated[str, Field(pattern=...), Advice("copy it from ...")]`."""
 
     text: str
+
+
+def _refuse_blank(text: str) -> str:
+    if is_blank(text):
+        raise PydanticCustomError("blank", "must not be blank")
+    return text
+
+
+NotBlank: Final = AfterValidator(_refuse_blank)
+"""Refuses a text that shows nothing: `Annotated[str, Field(min_length=1), NotBlank]`. See `is_blank`."""
 
 
 def input_schema_of(model: type[BaseModel]) -> dict[str, Any]:
@@ -127,7 +138,7 @@ def _what_is_wrong(detail: ErrorDetails) -> str:
     if kind == "string_type":
         text = f"must be a string in quotes, not {_JSON_NAMES.get(type(given), 'something else')}"
     elif kind in {"string_too_short", "string_pattern_mismatch"} and isinstance(given, str):
-        text = "does not have the right form" if given.strip() else "must not be blank"
+        text = "must not be blank" if is_blank(given) else "does not have the right form"
     elif kind == "string_too_long" and isinstance(given, str):
         limit: int = detail.get("ctx", {})["max_length"]
         text = f"is {len(given):,} characters long, the limit is {limit:,}"

@@ -6,6 +6,7 @@ import hashlib
 import uuid
 from dataclasses import replace
 
+from dexbridge.connectors import is_blank
 from dexbridge.sessions import turns
 from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.errors import InvalidRequest
@@ -53,11 +54,11 @@ def check_text(what: str, text: object, longest: int) -> str:
     """Returns the text of a request when it can be stored and shown.
 
     Raises:
-        InvalidRequest: Not a string, blank, too long, or with a NUL or half a surrogate pair.
+        InvalidRequest: Not a string, blank (see `is_blank`), too long, or with a NUL or half a surrogate pair.
     """
     if not isinstance(text, str):
         raise InvalidRequest(f"{what} must be a string, not {type(text).__name__}.")
-    if not text.strip():
+    if is_blank(text):
         raise InvalidRequest(f"{what} is blank: give it some text.")
     if len(text) > longest:
         raise InvalidRequest(f"{what} has {len(text)} characters, the limit is {longest}: shorten it.")

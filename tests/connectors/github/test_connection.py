@@ -70,6 +70,13 @@ def test_arguments_are_refused_by_name_all_at_once() -> None:
         open_with().list_issue_comments().validate({"repository": "a/b", "issue_number": 1, "cursor": "0"})
 
 
+@pytest.mark.parametrize("blank", ["", " \n", *"\ufeff\u3164\u2800\u115f\u034f\u200d\ufe0f"])
+def test_a_blank_comment_is_refused(blank: str) -> None:
+    for connection in (open_with(), open_with(maxCommentCharacters=10)):
+        (fault,) = faults(connection.add_issue_comment(), body=blank)
+        assert fault.startswith("body: must not be blank")
+
+
 def test_the_limit_of_a_comment_is_the_connections() -> None:
     (fault,) = faults(open_with().add_issue_comment(), body="x" * 65_001)
     assert "65,001 characters long, the limit is 65,000" in fault

@@ -75,9 +75,14 @@ def test_s6_a_connection_may_set_another_limit() -> None:
         assert fault.startswith("text: is 12,001 characters long, the limit is 12,000")
 
 
-@pytest.mark.parametrize("blank", ["", " ", "\n\t", "\u00a0\u3000"])
+@pytest.mark.parametrize("blank", ["", " ", "\n\t", "\u00a0\u3000", *"\ufeff\u3164\u2800\u115f\u034f\u200d\ufe0f"])
 def test_a_blank_text_is_refused(connection: slack.Connection, blank: str) -> None:
     (fault,) = faults(connection.post_thread_reply(), {**REPLY, "text": blank})
+    assert fault.startswith("text: must not be blank")
+    short = slack.new_project_connection(
+        MemoryProject(MemoryConnection("slack", "short", configuration={"maxMessageCharacters": 80})), "short"
+    )
+    (fault,) = faults(short.post_thread_reply(), {**REPLY, "text": blank})
     assert fault.startswith("text: must not be blank")
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 from pydantic import Field, create_model
 
 from dexbridge.connectors.github.configuration import MAX_COMMENT_CHARACTERS, REPOSITORY_PATTERN
-from dexbridge.connectors.input_schema import Advice, OperationInput, OperationOutput
+from dexbridge.connectors.input_schema import Advice, NotBlank, OperationInput, OperationOutput
 
 Repository: TypeAlias = Annotated[
     str,
@@ -63,7 +63,7 @@ class AddIssueCommentInput(OperationInput):
 
     repository: Repository
     issue_number: IssueNumber
-    body: Annotated[str, _body_rules(MAX_COMMENT_CHARACTERS), _body_advice(MAX_COMMENT_CHARACTERS)]
+    body: Annotated[str, _body_rules(MAX_COMMENT_CHARACTERS), NotBlank, _body_advice(MAX_COMMENT_CHARACTERS)]
 
 
 AnyInput = TypeVar("AnyInput", GetIssueInput, ListIssueCommentsInput, AddIssueCommentInput)
@@ -85,7 +85,7 @@ def with_body_limit(model: type[AddIssueCommentInput], limit: int) -> type[AddIs
     """The input model with a connection's own limit on the comment, in its check and in its schema."""
     if limit == MAX_COMMENT_CHARACTERS:
         return model
-    body = Annotated[str, _body_rules(limit), _body_advice(limit)]
+    body = Annotated[str, _body_rules(limit), NotBlank, _body_advice(limit)]
     return create_model(model.__name__, __base__=model, body=(body, ...))
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 
 from pydantic import Field, create_model, model_validator
 
-from dexbridge.connectors.input_schema import Advice, OperationInput, OperationOutput
+from dexbridge.connectors.input_schema import Advice, NotBlank, OperationInput, OperationOutput
 from dexbridge.connectors.slack.configuration import DEFAULT_TEXT_LIMIT
 
 ChannelId: TypeAlias = Annotated[
@@ -61,7 +61,7 @@ def _text_advice(limit: int) -> Advice:
     return Advice(f"write 1 to {limit:,} characters of text, and split a longer message into several")
 
 
-MessageText: TypeAlias = Annotated[str, _text_rules(DEFAULT_TEXT_LIMIT), _text_advice(DEFAULT_TEXT_LIMIT)]
+MessageText: TypeAlias = Annotated[str, _text_rules(DEFAULT_TEXT_LIMIT), NotBlank, _text_advice(DEFAULT_TEXT_LIMIT)]
 
 RawMrkdwn: TypeAlias = Annotated[
     bool,
@@ -102,7 +102,7 @@ def with_text_limit(model: type[PostInput], limit: int) -> type[PostInput]:
     """The input model with a connection's own limit on the text, in its check and in its schema."""
     if limit == DEFAULT_TEXT_LIMIT:
         return model
-    text = Annotated[str, _text_rules(limit), _text_advice(limit)]
+    text = Annotated[str, _text_rules(limit), NotBlank, _text_advice(limit)]
     return create_model(model.__name__, __base__=model, text=(text, ...))
 
 

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
+from dexbridge.connectors import is_blank
 from dexbridge.console.web.reading import read_body
 from dexbridge.console.web.refusals import Refused
 
@@ -32,7 +33,7 @@ class Form(dict[str, str]):
     def text(self, name: str) -> str | None:
         """What a person wrote; browsers send line ends as CR LF. `None` when it is blank."""
         value = self.get(name, "").replace("\r\n", "\n").strip()
-        return value or None
+        return None if is_blank(value) else value
 
 
 async def read_form(request: Request) -> Form:
