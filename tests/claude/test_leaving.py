@@ -39,7 +39,7 @@ async def test_c01_one_connector_write_runs_once_in_its_own_step(stage: Stage) -
         "slack/support-slack",
         OutcomeKind.SUCCEEDED,
     )
-    assert (call.step_execution_id, call.attempts, call.approved_by) == ("CallSingleAttemptTool-1", 1, "Ada")
+    assert (call.step_execution_id, call.attempts, call.decided_by) == ("CallSingleAttemptTool-1", 1, "Ada")
     assert stage.slack_methods == ["chat.postMessage"]
     (post,) = stage.slack.posts
     assert (post.channel, post.thread_ts, post.text) == (CHANNEL, THREAD, "On its way.")

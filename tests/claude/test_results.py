@@ -62,7 +62,8 @@ async def test_c14_a_rejection_reaches_the_model_with_its_message(stage: Stage) 
     assert "They said: Not before noon." in result.text
     assert stage.slack.requests == []
     (call,) = await stage.calls()
-    assert (call.outcome, call.approved_by, call.attempts) == (OutcomeKind.REJECTED, "Ada", 0)
+    assert (call.outcome, call.decision, call.decided_by) == (OutcomeKind.REJECTED, "rejected", "Ada")
+    assert call.attempts == 0
     assert await stage.steps() == ["RunModel", "AwaitToolApproval", "ResumeTurn", "RunModel"]
     stage.assert_one_result_each()
 

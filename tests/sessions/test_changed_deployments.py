@@ -81,4 +81,5 @@ async def test_a_call_whose_approval_is_not_of_exactly_this_call_is_not_made(
         (call,) = (await talk.snapshot()).calls
         assert (call.outcome, call.attempts) == (OutcomeKind.FAILED, 0)
         assert "nobody has approved exactly this call" in call.text
+        assert (call.decision, call.decided_by) == (None, None)
         assert tool.dispatches == []

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dexbridge.sessions import (
+    CallRecord,
     EventKind,
     NewerDatabase,
     SessionStatus,
@@ -53,9 +54,10 @@ async def test_every_session_of_an_older_version_goes_on(opening: Opening, datab
         assert call.outcome is UNKNOWN
         assert await talk.client.resolve_outcome("unknown", call.step_execution_id, sent=True)
         (call,) = (await Talk(talk.client, "done").snapshot()).calls
-        assert (call.outcome, call.receipt, call.approved_by) == (
+        assert (call.outcome, call.receipt, call.decision, call.decided_by) == (
             OutcomeKind.SUCCEEDED,
             {"provider_object_id": "9"},
+            "approved",
             "ann",
         )
         assert not await Talk(talk.client, "ended").say("more")
@@ -77,6 +79,26 @@ async def test_every_session_of_an_older_version_goes_on(opening: Opening, datab
         (call,) = (await Talk(talk.client, "mid-call").snapshot()).calls
         assert (call.outcome, call.attempts) == (UNKNOWN, 1)
     assert [dispatch.flow_id for dispatch in tool.dispatches] == ["waiting"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "approved_by", "decision"),
+    [
+        ("succeeded", "ann", "approved"),
+        ("cancelled", "ann", "approved"),
+        ("rejected", "ann", "rejected"),
+        ("rejected", None, "rejected"),
+        ("succeeded", None, None),
+    ],
+)
+def test_a_record_that_named_who_rejected_as_who_approved_is_read_as_what_it_was(
+    outcome: str, approved_by: str | None, decision: str | None
+) -> None:
+    (stored,) = [json.loads(row["record"]) for row in HISTORIES["1"]["dexbridge_calls"] if row["session_id"] == "done"]
+    assert stored["approved_by"] == "ann"
+    record = CallRecord.model_validate_json(json.dumps({**stored, "outcome": outcome, "approved_by": approved_by}))
+    assert (record.decision, record.decided_by, record.decided_at) == (decision, approved_by, None)
+    assert CallRecord.model_validate_json(record.model_dump_json()) == record
 
 
 async def test_a_session_that_a_newer_version_wrote_is_left_alone(opening: Opening, database: Database) -> None:

@@ -65,7 +65,8 @@ async def test_a_call_that_waits_is_taken_back(opening: Opening) -> None:
         assert given.prompts == ("rather not",)
         assert given.result is not None
         assert "new message" in given.result.text
-        assert [c.outcome for c in (await talk.snapshot()).calls] == [OutcomeKind.CANCELLED]
+        (call,) = (await talk.snapshot()).calls
+        assert (call.outcome, call.decision, call.decided_by) == (OutcomeKind.CANCELLED, None, None)
 
 
 async def test_an_approval_that_was_not_used_yet_is_stale_too(opening: Opening, database: Database) -> None:
@@ -80,6 +81,8 @@ async def test_an_approval_that_was_not_used_yet_is_stale_too(opening: Opening, 
         assert await talk.answer() == "you said rather not"
         (call,) = (await talk.snapshot()).calls
         assert (call.outcome, call.attempts) == (OutcomeKind.CANCELLED, 0)
+        # It was approved, and then not made: both are true.
+        assert (call.decision, call.decided_by) == ("approved", "ann")
         assert tool.dispatches == []
 
 

@@ -44,7 +44,12 @@ async def test_an_approved_write_takes_five_steps(opening: Opening) -> None:
             "RunModel-2",
         ]
         (call,) = (await talk.snapshot()).calls
-        assert (call.outcome, call.attempts, call.approved_by) == (OutcomeKind.SUCCEEDED, 1, "ann")
+        assert (call.outcome, call.attempts, call.decision, call.decided_by) == (
+            OutcomeKind.SUCCEEDED,
+            1,
+            "approved",
+            "ann",
+        )
         assert [d.step_execution_id for d in tool.dispatches] == ["CallSingleAttemptTool-1"]
 
 
@@ -66,7 +71,16 @@ async def test_a_rejection_reaches_the_model_and_nothing_is_called(opening: Open
         assert tool.dispatches == []
         assert await talk.steps() == ["RunModel-1", "AwaitToolApproval-1", "ResumeTurn-1", "RunModel-2"]
         (call,) = (await talk.snapshot()).calls
-        assert (call.outcome, call.attempts, call.approved_by) == (OutcomeKind.REJECTED, 0, "ann")
+        assert (call.outcome, call.attempts, call.decision, call.decided_by) == (
+            OutcomeKind.REJECTED,
+            0,
+            "rejected",
+            "ann",
+        )
+        (resolved,) = [event for event in await talk.events() if event.kind is EventKind.INTERRUPT_RESOLVED]
+        assert (resolved.data["approved"], resolved.data["decided_by"]) == (False, "ann")
+        assert call.decided_at is not None
+        assert call.started_at <= call.decided_at <= call.ended_at
     given = runner.segments[-1].result
     assert given is not None
     assert given.is_error

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, cast
+
+from pydantic import model_validator
 
 from dexbridge.sessions.persisted import Instant, Persisted
 from dexbridge.toolsource import OutcomeKind
@@ -55,6 +58,9 @@ class CallRecord(Persisted):
         call_id: Identity of the Connector call; `None` when no tool Step ran, and for functions of the application.
         attempts: Requests that may have left.
         receipt: The provider's proof.
+        decision: What a person said to this call; `None` when nobody decided: none was asked, or the call was taken
+            back first. A call that was approved may still not have been made; that is its outcome.
+        decided_by, decided_at: Who decided, as whoever took the decision named them, and when.
         found_by: Whether the outcome is the answer of the call itself, or was looked up afterwards.
         settled_by: How an unknown outcome was settled later: by the provider's late answer, or by a person.
         settled_person, settled_at, note: Who settled it, when, and what they noted.
@@ -72,7 +78,9 @@ class CallRecord(Persisted):
     call_id: str | None = None
     attempts: int = 0
     receipt: dict[str, Any] | None = None
-    approved_by: str | None = None
+    decision: Literal["approved", "rejected"] | None = None
+    decided_by: str | None = None
+    decided_at: Instant | None = None
     started_at: Instant
     ended_at: Instant
     found_by: Literal["answer", "reconciliation"] = "answer"
@@ -80,3 +88,15 @@ class CallRecord(Persisted):
     settled_person: str | None = None
     settled_at: Instant | None = None
     note: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_approved_by(cls, given: Any) -> Any:
+        """Reads what was stored before a decision had its own members: `approved_by` named also who rejected."""
+        if not isinstance(given, Mapping) or "approved_by" not in given:
+            return cast("object", given)
+        stored = dict(cast("Mapping[str, Any]", given))
+        by = stored.pop("approved_by")
+        if stored.get("outcome") == OutcomeKind.REJECTED:
+            return {**stored, "decision": "rejected", "decided_by": by}
+        return stored if by is None else {**stored, "decision": "approved", "decided_by": by}

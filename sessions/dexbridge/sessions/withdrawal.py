@@ -37,6 +37,9 @@ def call_record(
     attempts: int = 0,
 ) -> CallRecord:
     """The record of a call that has ended now."""
+    decision = state.decision
+    if decision is not None and decision.fingerprint != call.fingerprint:
+        decision = None  # it is not about this call
     return CallRecord(
         step_execution_id=step_execution_id,
         tool_use_id=call.tool_use_id,
@@ -51,7 +54,9 @@ def call_record(
         attempts=attempts,
         receipt=None if outcome.receipt is None else dict(outcome.receipt),
         found_by="reconciliation" if outcome.reconciled else "answer",
-        approved_by=state.decision.decided_by if state.decision is not None else None,
+        decision=None if decision is None else "approved" if decision.approved else "rejected",
+        decided_by=None if decision is None else decision.decided_by,
+        decided_at=None if decision is None else decision.decided_at,
         started_at=started_at,
         ended_at=now(),
     )

@@ -109,7 +109,12 @@ async def test_a_write_is_approved_and_made_under_the_call_id_of_its_dex_step(
         assert (await app.client.invoke_rpc(app.flow.resolve_interrupt, "s-1", decision)).accepted
         assert not (await app.client.invoke_rpc(app.flow.resolve_interrupt, "s-1", decision)).accepted
         (call,) = (await app.until("s-1", "idle"))["calls"]
-    assert (call["outcome"], call["approved_by"], call["attempts"]) == ("succeeded", "ann", 1)
+    assert (call["outcome"], call["decision"], call["decided_by"], call["attempts"]) == (
+        "succeeded",
+        "approved",
+        "ann",
+        1,
+    )
     assert "started CallSingleAttemptTool-1" in peer.flows["s-1"].history
     assert call["call_id"] == derive_call_id("s-1", "CallSingleAttemptTool-1", "mail", "postLetter")
 
