@@ -71,4 +71,7 @@ async def serve() -> None:
             routes={ROUTES: registered[0].flow_type} if registered else {},
             keys=ServerKeys.from_environment(os.environ),
             port=int(os.environ.get("PORT") or 8081),
+            # As in the Dex documentation, the session's own token approves its calls. Where the token is a customer's,
+            # leave this out, and only operators decide.
+            approvals="session",
         )

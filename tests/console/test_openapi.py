@@ -29,7 +29,7 @@ def test_every_route_is_in_the_document(tmp_path: Path) -> None:
 
 async def test_the_document_is_served_where_the_routes_are(http: aiohttp.ClientSession) -> None:
     async with http.get(f"{ROUTES}/openapi.json") as answer:
-        assert await answer.json() == openapi_document(ROUTES)
+        assert await answer.json() == openapi_document(ROUTES, "session")
 
 
 async def test_schemathesis_finds_nothing(server: Server, http: aiohttp.ClientSession, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from dexbridge.console.engine_options import DEFAULT_URL, AppOption, UrlOption, run
 from dexbridge.console.flows import DEFAULT_APP, open_flows
-from dexbridge.console.web import ServerKeys, check_bind, serve_sessions
+from dexbridge.console.web import Approvals, ServerKeys, check_bind, serve_sessions
 from dexbridge.sessions import open_engine
 
 app = typer.Typer(invoke_without_command=True, subcommand_metavar="", pretty_exceptions_enable=False)
@@ -37,6 +37,10 @@ def serve(
             help="Makes links to posted messages: support-slack=https://acme.slack.com",
         ),
     ] = None,
+    approvals: Annotated[
+        Approvals,
+        typer.Option(help="Who decides about calls: operators alone, or whoever holds the session's token too."),
+    ] = "operators",
 ) -> None:
     """Serves the session routes of every flow at /agents/<flow type>, and the operators' page at /.
 
@@ -51,6 +55,7 @@ def serve(
             allow_hosts=allow_host or [],
             worker=worker,
             workspaces=_workspaces(slack_workspace or []),
+            approvals=approvals,
         )
     )
 
@@ -64,6 +69,7 @@ async def _serve(
     allow_hosts: list[str],
     worker: bool,
     workspaces: dict[str, str],
+    approvals: Approvals,
 ) -> int:
     keys = ServerKeys.from_environment(os.environ)
     # Before anything is opened: a start that is refused should not have run a Step.
@@ -77,6 +83,7 @@ async def _serve(
             port=port,
             allow_hosts=allow_hosts,
             slack_workspaces=workspaces,
+            approvals=approvals,
         )
     return 0
 

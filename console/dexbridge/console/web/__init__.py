@@ -12,9 +12,11 @@ from dexbridge.console.web.server import serve_sessions
 from dexbridge.console.web.serving import UnsafeBind, check_bind, serve
 from dexbridge.console.web.session_routes import session_routes
 from dexbridge.console.web.streams import EventStreams
+from dexbridge.console.web.tokens import Approvals
 
 __all__ = [
     "LOOPBACK_HOSTS",
+    "Approvals",
     "EventStreams",
     "ServerKeys",
     "UnsafeBind",

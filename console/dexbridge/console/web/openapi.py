@@ -20,7 +20,7 @@ from dexbridge.console.web.bodies import (
     StartSessionBody,
     SteerBody,
 )
-from dexbridge.console.web.tokens import TOKEN_HEADER
+from dexbridge.console.web.tokens import TOKEN_HEADER, Approvals
 from dexbridge.sessions import EventKind
 
 __all__ = ["openapi_document"]
@@ -39,7 +39,7 @@ _MODELS: Final[tuple[type[BaseModel], ...]] = (
 _REFUSALS: Final[Mapping[int, str]] = {
     400: "The request is malformed; every fault is listed.",
     401: "The session token is missing, forged or expired.",
-    403: "The session token is another session's.",
+    403: "The session token is another session's, or decides about no calls here: then a fault says so.",
     404: "The session is missing or no longer retained.",
     408: "The body had not come within 10 s.",
     413: "The body is longer than 2 MiB.",
@@ -65,11 +65,18 @@ _EVENT_FIELDS: Final[Mapping[str, Any]] = {
 }
 
 
-def openapi_document(mounted_at: str = "") -> dict[str, Any]:
+_DECIDES: Final[Mapping[Approvals, str]] = {
+    "operators": "Decides about the call that waits; here always 403, since operators decide.",
+    "session": "Decides about the call that waits.",
+}
+
+
+def openapi_document(mounted_at: str = "", approvals: Approvals = "operators") -> dict[str, Any]:
     """The document.
 
     Args:
         mounted_at: The path the routes are mounted at, such as `/support`.
+        approvals: As the routes were given it.
     """
     _, definitions = models_json_schema(
         [(model, "validation") for model in _MODELS], ref_template="#/components/schemas/{model}"
@@ -89,7 +96,7 @@ def openapi_document(mounted_at: str = "") -> dict[str, Any]:
                 )
             },
             "/messages": {"post": _post("Gives the session a user message.", SendMessageBody)},
-            "/interrupts/resolve": {"post": _post("Decides about the call that waits.", ResolveInterruptBody)},
+            "/interrupts/resolve": {"post": _post(_DECIDES[approvals], ResolveInterruptBody)},
             "/turns/cancel": {"post": _post("Cancels the turn that runs.", SessionBody)},
             "/turns/steer": {"post": _post("Gives the turn that runs one more message.", SteerBody)},
             "/snapshot": {

@@ -13,6 +13,7 @@ from dexbridge.console.web.page import operator_page
 from dexbridge.console.web.serving import allowed_hosts_of, check_bind, serve
 from dexbridge.console.web.session_routes import session_routes
 from dexbridge.console.web.streams import EventStreams
+from dexbridge.console.web.tokens import Approvals
 from dexbridge.sessions import AgentSessionClient, SessionEngine
 
 __all__ = ["serve_sessions"]
@@ -31,6 +32,7 @@ async def serve_sessions(
     port: int = 8081,
     allow_hosts: Sequence[str] = (),
     slack_workspaces: Mapping[str, str] | None = None,
+    approvals: Approvals = "operators",
     say: Callable[[str], None] = _say,
 ) -> None:
     """Serves until SIGINT or SIGTERM: the page at `/`, and the session routes where `routes` says.
@@ -43,6 +45,7 @@ async def serve_sessions(
         port: 0 takes a free one.
         allow_hosts: Names it answers to beside the loopback's.
         slack_workspaces: See `operator_page`.
+        approvals: Who decides about calls, see `session_routes`.
         say: Gets the lines a person reads at the start: where it serves, and a random operator's key.
 
     Raises:
@@ -58,6 +61,7 @@ async def serve_sessions(
                 AgentSessionClient(engine, flow_type),
                 session_key=keys.session,
                 session_prefix=path.rstrip("/").rpartition("/")[2],
+                approvals=approvals,
                 allowed_hosts=allowed,
                 streams=streams,
             ),
@@ -76,6 +80,8 @@ async def serve_sessions(
         say(f"dexbridge serves on {url}")
         for path, flow_type in routes.items():
             say(f"  session routes of {flow_type}: {url}{path}")
+        if routes and approvals == "session":
+            say("  calls are decided by whoever holds the session's token, as well as by operators")
         say(f"  page for operators: {url}/")
         if keys.given[OPERATOR_KEY_VARIABLE] is None:
             say(f"  operator's key: {keys.operator}")

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Final, get_args
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -35,7 +35,7 @@ from dexbridge.console.web.openapi import openapi_document
 from dexbridge.console.web.reading import read_json, read_query
 from dexbridge.console.web.refusals import Refused, refusal, status_refusal
 from dexbridge.console.web.streams import EventStreams, encode_session_event, encoded_text
-from dexbridge.console.web.tokens import TOKEN_HEADER, SessionTokens
+from dexbridge.console.web.tokens import TOKEN_HEADER, Approvals, SessionTokens
 from dexbridge.sessions import AgentSessionClient, DatabaseUnavailable, InvalidRequest, UnknownSession
 
 __all__ = ["session_routes"]
@@ -43,6 +43,11 @@ __all__ = ["session_routes"]
 logger = logging.getLogger(__name__)
 
 _DECIDED_BY: Final = "holder of the session token"
+_OPERATORS_DECIDE: Final = (
+    "A session token does not decide about calls here: an operator does, on the operators' page or with dexbridge "
+    'sessions. Where the holder is the right person to ask, serve the routes with approvals="session" (dexbridge serve '
+    "--approvals session)."
+)
 # The one member of each body that the sessions, beyond its type, check: what a route's InvalidRequest is about.
 _TEXT_OF: Final[Mapping[str, str]] = {
     "sessions": "message",
@@ -57,6 +62,7 @@ def session_routes(
     *,
     session_key: str | bytes,
     session_prefix: str = "session",
+    approvals: Approvals = "operators",
     token_lifetime: timedelta = timedelta(days=30),
     allowed_hosts: Sequence[str] = LOOPBACK_HOSTS,
     streams: EventStreams | None = None,
@@ -73,12 +79,24 @@ def session_routes(
         sessions: Sessions of the flow that is started here.
         session_key: Signs the tokens; the same in every process that serves these routes.
         session_prefix: Session IDs begin with it. Tokens are good only for routes with the same prefix.
+        approvals: Who decides about the calls of these sessions. `"operators"`: people on the operators' page or at a
+            terminal; `/interrupts/resolve` answers 403. `"session"`: whoever holds the session's token, too, as in the
+            Dex documentation; right where that is the person to ask, wrong where it is the customer the agent serves.
         token_lifetime: How long a token is good.
         allowed_hosts: Names the Host header may have.
         streams: Shared with the server that stops them; own ones when left out.
+
+    Raises:
+        ValueError: `approvals` is neither, or the key is empty.
     """
+    if approvals not in get_args(Approvals):
+        raise ValueError(f'approvals must be "operators" or "session", not {approvals!r}.')
     routes = _SessionRoutes(
-        sessions, SessionTokens(session_key, session_prefix, token_lifetime), session_prefix, streams or EventStreams()
+        sessions,
+        SessionTokens(session_key, session_prefix, token_lifetime),
+        session_prefix,
+        streams or EventStreams(),
+        approvals,
     )
     return Starlette(
         routes=[
@@ -89,7 +107,7 @@ def session_routes(
             Route("/turns/steer", routes.steer, methods=["POST"]),
             Route("/snapshot", routes.snapshot, methods=["GET"]),
             Route("/events", routes.events, methods=["GET"]),
-            Route("/openapi.json", _document, methods=["GET"]),
+            Route("/openapi.json", routes.document, methods=["GET"]),
         ],
         middleware=[Middleware(Guard, allowed_hosts=allowed_hosts)],
         exception_handlers={
@@ -109,6 +127,7 @@ class _SessionRoutes:
     tokens: SessionTokens
     prefix: str
     streams: EventStreams
+    approvals: Approvals
 
     async def start_session(self, request: Request) -> Response:
         body = await read_json(request, StartSessionBody)
@@ -131,6 +150,8 @@ class _SessionRoutes:
     async def resolve_interrupt(self, request: Request) -> Response:
         body = await read_json(request, ResolveInterruptBody)
         self._authorize(request, body.session_id)
+        if self.approvals != "session":
+            raise Refused(403, [("approvals", _OPERATORS_DECIDE)])
         return await _accepted(
             self.sessions.resolve_interrupt(
                 body.session_id,
@@ -168,16 +189,15 @@ class _SessionRoutes:
         text = [encoded_text(self.sessions, query.session_id)] if query.text else []
         return self.streams.respond((encode_session_event(event) async for event in events), *text)
 
+    async def document(self, request: Request) -> Response:
+        return JSONResponse(openapi_document(str(request.scope.get("root_path", "")), self.approvals))
+
     def _authorize(self, request: Request, session_id: str) -> None:
         self.tokens.check(request.headers.get(TOKEN_HEADER), session_id)
 
 
 async def _accepted(asked: Awaitable[bool]) -> Response:
     return JSONResponse(AcceptedAnswer(accepted=await asked).model_dump())
-
-
-async def _document(request: Request) -> Response:
-    return JSONResponse(openapi_document(str(request.scope.get("root_path", ""))))
 
 
 def _refused(_request: Request, error: Exception) -> Response:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import hmac
 from datetime import timedelta
-from typing import Final
+from typing import Final, Literal
 
 from itsdangerous import BadData, URLSafeTimedSerializer
 
 from dexbridge.console.web.refusals import Refused
 
-__all__ = ["TOKEN_HEADER", "SessionTokens"]
+__all__ = ["TOKEN_HEADER", "Approvals", "SessionTokens"]
 
 TOKEN_HEADER: Final = "X-Agent-Session-Token"  # noqa: S105 - a header's name
+
+Approvals = Literal["operators", "session"]
+"""Who decides about a call: operators alone, or whoever holds the session's token too."""
 
 
 class SessionTokens:
