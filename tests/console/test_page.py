@@ -104,7 +104,7 @@ async def test_an_unknown_outcome_is_loud_until_a_person_settles_it(browser: Bro
             await alarm.wait_for(state="detached")
             line = ada.page.locator("#steps .step", has_text="refund_order: order_id 3003")
             text = await line.inner_text()
-            assert f"{outcome}, settled by a person" in text
+            assert f"{outcome}, settled by Ada" in text
             assert "Seen in the shop's books." in text
             address = ada.page.url
             await ada.page.goto(f"{ada.url}/inbox")

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from dexbridge.console.shown.text import shortened
-from dexbridge.console.shown.wording import call_title, message_link, outcome_label
+from dexbridge.console.shown.wording import call_title, message_link, outcome_label, settler
 from dexbridge.sessions import CallRecord, EventKind, SessionEvent, SessionSnapshot, StepType
 from dexbridge.toolsource import OutcomeKind
 
@@ -112,10 +112,16 @@ def _inside_line(event: SessionEvent) -> StepLine:
 
 def _approval_line(line: StepLine, data: Mapping[str, Any], call: CallRecord | None) -> StepLine:
     line = replace(line, title=f"Approval of {data.get('tool')}")
-    if data.get("approved") is True:
-        return replace(line, label=f"approved by {data.get('decided_by') or 'a person'}")
-    outcome = OutcomeKind.REJECTED.value if call is None else call.outcome.value
-    return replace(line, state=outcome, label=outcome_label(outcome), note="" if call is None else call.text)
+    if call is None:
+        # Approved, and made in a Step of its own.
+        approved = f"approved by {data.get('decided_by') or 'a person'}"
+        return replace(line, label=approved if data.get("approved") is True else "over")
+    label = outcome_label(call.outcome.value)
+    if call.decision == "rejected":
+        label = f"rejected by {call.decided_by or 'a person'}"
+    elif call.decision == "approved":
+        label = f"approved by {call.decided_by or 'a person'}, then {label}"
+    return replace(line, state=call.outcome.value, label=label, note=call.text)
 
 
 def _call_line(line: StepLine, call: CallRecord, workspaces: Mapping[str, str]) -> StepLine:
@@ -125,7 +131,7 @@ def _call_line(line: StepLine, call: CallRecord, workspaces: Mapping[str, str]) 
     label, note = outcome_label(call.outcome.value), "" if state == "done" else call.text
     if call.settled_by is not None:
         sent = "it was sent" if call.outcome is OutcomeKind.SUCCEEDED else "it was not sent"
-        who = "a person" if call.settled_by == "person" else "the provider"
+        who = settler(call)
         label = f"{label}, settled by {who}"
         note = f"The outcome was unknown; {who} says {sent}.{f' {call.note}' if call.note else ''}"
     return replace(

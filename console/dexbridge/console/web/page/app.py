@@ -49,6 +49,7 @@ _HEADERS: Final[Mapping[str, str]] = {
 }
 _SHOWN_EVENTS: Final = 600
 _SHOWN_MESSAGES: Final = 200
+_SHOWN_CALLS: Final = 100
 
 Page = Callable[[Request, Operator], Awaitable[Response]]
 
@@ -172,7 +173,9 @@ class _OperatorPage:
             unknown=snapshot.unknown_calls,
             steps=timeline(snapshot, events, self._workspaces),
             messages=snapshot.messages if whole else snapshot.messages[-_SHOWN_MESSAGES:],
-            left_out=after > 0 or (not whole and len(snapshot.messages) > _SHOWN_MESSAGES),
+            calls=snapshot.calls if whole else snapshot.calls[-_SHOWN_CALLS:],
+            left_out=after > 0
+            or (not whole and (len(snapshot.messages) > _SHOWN_MESSAGES or len(snapshot.calls) > _SHOWN_CALLS)),
             known=snapshot.state.flow_type in self._clients or not self._clients,
             note=_note(request),
         )

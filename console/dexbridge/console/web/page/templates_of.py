@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from dexbridge.console.shown.text import exact, exact_json, plain, shortened
-from dexbridge.console.shown.wording import call_title, left_out_label
+from dexbridge.console.shown.wording import call_title, decision_words, left_out_label, outcome_label, settled_words
 
 __all__ = ["FOLDER", "render"]
 
@@ -36,12 +36,15 @@ _environment = Environment(
 )
 _filters: dict[str, Callable[..., Any]] = {
     "call_title": call_title,
+    "decision_words": decision_words,
     "exact": exact,
     "exact_json": exact_json,
     "in_query": _in_query,
     "moment": _moment,
     "left_out": left_out_label,
+    "outcome_label": outcome_label,
     "plain": plain,
+    "settled_words": settled_words,
     "shortened": shortened,
 }
 _environment.filters.update(_filters)
