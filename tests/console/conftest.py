@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -18,18 +17,11 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-ROOT = Path(__file__).parents[2]
-SESSION_KEY = "session-key-of-the-tests"
-OPERATOR_KEY = "operator-key-of-the-tests"
-SCRIPTED = "tests.console.scripted_app:flows"
+from tests.console.commands import Commands
+from tests.console.processes import OPERATOR_KEY, ROOT, SCRIPTED, SESSION_KEY, environment
+
 ROUTES = "/agents/Scripted"
 TOKEN = "X-Agent-Session-Token"
-
-
-def environment(**more: str) -> dict[str, str]:
-    """What a process of the tests gets: nothing of the person who runs them but the paths."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    return {**kept, "DEX_AGENT_SESSION_KEY": SESSION_KEY, "DEX_OPERATOR_KEY": OPERATOR_KEY, **more}
 
 
 @dataclass
@@ -96,7 +88,7 @@ def scripted_server(folder: Path, *options: str) -> Server:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
     """One server for all tests that do not stop it; each starts sessions of its own."""
-    served = scripted_server(tmp_path_factory.mktemp("server"))
+    served = scripted_server(tmp_path_factory.mktemp("server"), "--approvals", "session")
     served.start()
     yield served
     assert served.stop() == 0
@@ -158,3 +150,9 @@ async def start(http: aiohttp.ClientSession, message: str | None = None, routes:
         assert answer.status == 200
         body = await answer.json()
     return Talk(http, body["session_id"], body["session_token"], routes)
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Commands:
+    """`dexbridge` on a database that is not there yet."""
+    return Commands(f"sqlite:///{tmp_path / 'sessions.db'}")

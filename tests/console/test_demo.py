@@ -221,7 +221,7 @@ def test_asks_at_the_terminal_and_uses_the_services_of_the_environment(runs: Run
 
 
 def test_writes_out_what_would_steer_the_terminal(runs: Runs) -> None:
-    assert r"\x1b[31mred\x1b]0;title\x07 \u202egnorw" in re.sub(r"\s+", " ", runs.real.output)
+    assert "⟨U+001B⟩[31mred⟨U+001B⟩]0;title⟨U+0007⟩ ⟨U+202E⟩gnorw" in re.sub(r"\s+", " ", runs.real.output)
     assert all(steering not in runs.real.output for steering in ("\x1b[31m", "\x1b]0;", "\x07", "\u202e"))
 
 

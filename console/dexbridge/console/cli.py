@@ -11,6 +11,8 @@ from typing import Any, Final
 import typer
 from typer.core import TyperGroup
 
+from dexbridge.console.encodings import echo, show_everything
+
 # Name, module with a Typer called `app`, what `dexbridge --help` says of it.
 COMMANDS: Final = (
     ("config", "dexbridge.console.commands.config", "Check, write and show connection files."),
@@ -60,12 +62,13 @@ def build_app(arguments: Sequence[str]) -> typer.Typer:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line; ends the process with its exit code."""
+    show_everything(sys.stdout, sys.stderr)
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         app = build_app(given)
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.startswith("dexbridge"):
             raise
-        typer.echo(f"{missing.name} is not installed. Install all parts: pip install 'dexbridge[all]'", err=True)
+        echo(f"{missing.name} is not installed. Install all parts: pip install 'dexbridge[all]'", err=True)
         sys.exit(2)
     app(args=given)

@@ -12,6 +12,7 @@ import typer
 
 from dexbridge.config import ConfigurationError
 from dexbridge.connectors import ConnectorError
+from dexbridge.console.encodings import echo
 from dexbridge.console.flows import DEFAULT_APP, CannotLoad
 from dexbridge.console.shown.text import plain
 from dexbridge.console.web.serving import UnsafeBind
@@ -50,7 +51,7 @@ def check_database(url: str) -> None:
         typer.Exit: 2, after saying so.
     """
     if url.startswith(_SQLITE) and not Path(url.removeprefix(_SQLITE)).exists():
-        typer.echo(
+        echo(
             f"There is no database {plain(url)}: name it with --url or DEX_ENGINE_URL, or start a session first "
             "(dexbridge chat, dexbridge serve).",
             err=True,
@@ -67,7 +68,7 @@ def run(work: Coroutine[Any, Any, int]) -> None:
     try:
         code = asyncio.run(work)
     except WorkerAlreadyRunning:
-        typer.echo(
+        echo(
             "Another process runs the Steps of this SQLite database already: stop it, serve beside it with "
             "`dexbridge serve --no-worker`, or name another database with --url or DEX_ENGINE_URL.",
             err=True,
@@ -76,7 +77,7 @@ def run(work: Coroutine[Any, Any, int]) -> None:
     except BrokenPipeError:
         raise  # `cli` ends every command whose reader is gone
     except _SAID_PLAINLY as error:
-        typer.echo(plain(str(error)), err=True)
+        echo(plain(str(error)), err=True)
         code = 2
     except KeyboardInterrupt:
         code = 130

@@ -1,4 +1,7 @@
-"""The terminal: what is printed in it, and what a person is asked. Text from outside cannot steer it."""
+"""The terminal: what is printed in it, and what a person is asked.
+
+Text from outside cannot steer it, and what its encoding lacks is written out.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,15 @@ import asyncio
 import json
 import os
 import sys
+import termios
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TextIO
 
-from dexbridge.console.shown.text import plain
+from dexbridge.console.encodings import show_everything, take_everything, typed
+from dexbridge.console.shown.text import exact_plain, plain
 from dexbridge.console.shown.timeline import StepLine
-from dexbridge.console.shown.wording import call_title
+from dexbridge.console.shown.wording import call_title, decision_words, instant, outcome_label, settled_words
 from dexbridge.sessions import CallRecord, Interrupt
 
 __all__ = ["Terminal"]
@@ -40,6 +45,8 @@ class Terminal:
     def __init__(self, output: TextIO | None = None, source: TextIO | None = None) -> None:
         self._output = sys.stdout if output is None else output
         self._source = sys.stdin if source is None else source
+        show_everything(self._output)
+        take_everything(self._source)
         self.is_terminal = self._output.isatty()
         """Whether a person reads it."""
         self.can_ask = self._source.isatty()
@@ -102,14 +109,27 @@ class Terminal:
 
     def unknown(self, call: CallRecord) -> None:
         """A call nobody knows the outcome of."""
-        self.say(
-            f"OUTCOME UNKNOWN: {call_title(call.tool, call.connection, call.arguments)}", style=_COLOURS["unknown"]
-        )
+        title = call_title(call.tool, call.connection, call.arguments)
+        self.say(f"OUTCOME UNKNOWN: {title}", style=_COLOURS["unknown"])
         self.say("  It may have been sent, and it is not sent again. Look at the provider, then settle it.")
+        self._facts(call)
+
+    def call(self, call: CallRecord) -> None:
+        """A call that is over, whole: what was asked for, who decided, and what became of it."""
+        self.title(f"Call: {call_title(call.tool, call.connection, call.arguments)}")
+        self._facts(call)
+
+    def _facts(self, call: CallRecord) -> None:
         self._call(call.tool, call.connection, call.arguments)
-        self.say(f"  step        {call.step_execution_id}")
+        self.say(f"  step        {call.step_execution_id}, turn {call.turn}")
+        self.say(f"  decision    {decision_words(call)}")
+        self.say(f"  outcome     {outcome_label(call.outcome.value)}, {instant(call.ended_at)}")
+        if call.settled_by is not None:
+            self.say(f"  settled     {settled_words(call)}")
         if call.call_id:
-            self.say(f"  Call ID     {call.call_id}")
+            self.say(f"  Call ID     {call.call_id}, attempts: {call.attempts}")
+        if call.receipt:
+            self._document("receipt", call.receipt)
         self.say(f"  said        {call.text}")
 
     async def ask(self, question: str) -> str | None:
@@ -144,13 +164,21 @@ class Terminal:
             finally:
                 loop.remove_reader(self._source)
             line = self._source.readline()
-        return line.removesuffix("\n") if line else None
+        return typed(line.removesuffix("\n")) if line else None
+
+    def forget_typed(self) -> None:
+        """Drops what was typed and not read: an answer to a question that is gone must not answer the next."""
+        if self.can_ask:
+            termios.tcflush(self._source, termios.TCIFLUSH)
 
     def _call(self, tool: str, connection: str | None, arguments: Mapping[str, Any]) -> None:
-        self.say(f"  tool        {tool}")
-        self.say(f"  connection  {connection or 'none, a function of the application'}")
-        for number, line in enumerate(json.dumps(arguments, indent=2, ensure_ascii=False).split("\n")):
-            self.say(f"  {'' if number else 'arguments':<12}{line}")
+        self.say(f"  tool        {exact_plain(tool)}")
+        self.say(f"  connection  {exact_plain(connection or 'none, a function of the application')}")
+        self._document("arguments", arguments)
+
+    def _document(self, label: str, value: Mapping[str, Any]) -> None:
+        for number, line in enumerate(exact_plain(json.dumps(value, indent=2, ensure_ascii=False)).split("\n")):
+            self.say(f"  {'' if number else label:<12}{line}")
 
     def table(self, rows: Sequence[Sequence[str]]) -> None:
         """Columns as wide as they need to be; the last one is left to its own length."""

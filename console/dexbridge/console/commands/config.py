@@ -12,6 +12,7 @@ from dexbridge.console.commands.config_check import check
 from dexbridge.console.commands.config_init import init
 from dexbridge.console.commands.config_report import definitions
 from dexbridge.console.commands.config_show import show
+from dexbridge.console.encodings import echo
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 app.command()(check)
@@ -24,4 +25,4 @@ def schema(
     toml: Annotated[bool, typer.Option("--toml", help="For files written by hand, with references.")] = False,
 ) -> None:
     """Prints the JSON Schema of a connection file with every installed Connector, for editors."""
-    typer.echo(json.dumps(connection_file_schema(definitions(), toml=toml), indent=2))
+    echo(json.dumps(connection_file_schema(definitions(), toml=toml), indent=2))

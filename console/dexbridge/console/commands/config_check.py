@@ -28,6 +28,7 @@ from dexbridge.connectors import (
     Operation,
 )
 from dexbridge.console.commands.config_report import chosen_file, exit_code, installed, render, summary, wants_colour
+from dexbridge.console.encodings import echo
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def check(
     diagnostics = [*broken, *diagnostics]
     if as_json:
         rows = None if results is None else [result.to_json() for result in results]
-        typer.echo(json.dumps(report(path, diagnostics, live=rows), indent=2))
+        echo(json.dumps(report(path, diagnostics, live=rows), indent=2))
     else:
         _print(path, diagnostics, names, live_skipped=live and results is None)
     raise typer.Exit(exit_code(diagnostics, strict=strict))
@@ -84,13 +85,13 @@ def check(
 def _print(path: str, diagnostics: list[Diagnostic], names: list[str], *, live_skipped: bool) -> None:
     colour = wants_colour()
     for line in render(diagnostics, colour=colour):
-        typer.echo(line, color=colour)
+        echo(line, color=colour)
     if live_skipped:
-        typer.echo("The providers were not asked; mend the file first.")
+        echo("The providers were not asked; mend the file first.")
     if diagnostics:
-        typer.echo(f"{summary(diagnostics)}{' in ' + path if path else ''}")
+        echo(f"{summary(diagnostics)}{' in ' + path if path else ''}")
     else:
-        typer.echo(f"{path} is well: {len(names)} connection{'' if len(names) == 1 else 's'}: {', '.join(names)}")
+        echo(f"{path} is well: {len(names)} connection{'' if len(names) == 1 else 's'}: {', '.join(names)}")
 
 
 def _offers(texts: Sequence[str], connectors: Mapping[str, ConnectorDefinition]) -> list[_Offer]:
@@ -120,17 +121,15 @@ async def _ask(
     for one in offers:
         offered.setdefault(one.reference, []).append(one.operation)
     count = len(project.references)
-    typer.echo(
-        f"Asking the provider{'s' if count > 1 else ''} of {count} connection{'s' if count > 1 else ''} …", err=True
-    )
+    echo(f"Asking the provider{'s' if count > 1 else ''} of {count} connection{'s' if count > 1 else ''} …", err=True)
 
     def tell(result: LiveResult) -> None:
         if result.check is None or not result.check.ok:
             # What the provider says is in the report.
-            typer.echo(f"  {result.reference} does not work", err=True)
+            echo(f"  {result.reference} does not work", err=True)
             return
         account = f" as {result.check.account}" if result.check.account else ""
-        typer.echo(f"  {result.reference} works{account}: {result.message}", err=True)
+        echo(f"  {result.reference} works{account}: {result.message}", err=True)
 
     async with project:
         return await check_live(project, deadline=deadline, offered=offered or None, progress=tell)

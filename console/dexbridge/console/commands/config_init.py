@@ -27,6 +27,7 @@ from dexbridge.config import (
 )
 from dexbridge.connectors import ConnectorDefinition, CredentialField, Secret
 from dexbridge.console.commands.config_report import chosen_file, definitions, exit_code, render, wants_colour
+from dexbridge.console.encodings import echo
 
 _DEFAULT_FILE: Final = Path("~/.dex/connectors/connections.toml")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -60,19 +61,19 @@ def init(
     try:
         write_connection_file(path, [new])
     except ConfigurationError as refused:
-        typer.echo(f"error: {refused}", err=True)
+        echo(f"error: {refused}", err=True)
         raise typer.Exit(2) from None
-    typer.echo(f"Wrote {path} with mode 0600.")
+    echo(f"Wrote {path} with mode 0600.")
     inspection = inspect_file(path, Sealed[Mapping[str, str]](os.environ), connectors)
     colour = wants_colour()
     # A variable that is not set yet is no fault of what was written.
     faults = [one for one in inspection.diagnostics if one.code is not Code.CREDENTIAL_REFERENCE]
     for line in render(faults, colour=colour):
-        typer.echo(line, color=colour)
+        echo(line, color=colour)
     for one in inspection.diagnostics:
         if one not in faults:
-            typer.echo(f"Not yet: {one.message} {one.mend}")
-    typer.echo(f"Next: export DEX_CONNECTOR_CONFIG_FILE={shlex.quote(path)} && dexbridge config check --live")
+            echo(f"Not yet: {one.message} {one.mend}")
+    echo(f"Next: export DEX_CONNECTOR_CONFIG_FILE={shlex.quote(path)} && dexbridge config check --live")
     raise typer.Exit(exit_code(faults, strict=False))
 
 
@@ -80,7 +81,7 @@ def _path(file: Path | None) -> str:
     chosen = chosen_file(file)
     if isinstance(chosen, Diagnostic):
         if chosen.code is not Code.NOT_CONFIGURED:
-            typer.echo(f"error: {chosen}", err=True)
+            echo(f"error: {chosen}", err=True)
             raise typer.Exit(2)
         return str(_DEFAULT_FILE.expanduser())
     return chosen
@@ -115,7 +116,7 @@ def _ask_credentials(definition: ConnectorDefinition, *, toml: bool) -> dict[str
 
 
 def _ask(field: CredentialField) -> Secret:
-    typer.echo(field.hint, err=True)
+    echo(field.hint, err=True)
     return Secret(typer.prompt(field.name, hide_input=True, err=True).strip())
 
 

@@ -11,6 +11,7 @@ import typer
 
 from dexbridge.config import Code, ConnectorsNotConfigured, Diagnostic, EnvironmentConflict, Severity, connection_file
 from dexbridge.connectors import ConnectorDefinition, survey_connectors
+from dexbridge.console.encodings import echo
 
 _COLOURS = {Severity.ERROR: typer.colors.RED, Severity.WARNING: typer.colors.YELLOW}
 
@@ -62,7 +63,7 @@ def definitions() -> Mapping[str, ConnectorDefinition]:
     usable, warnings = installed()
     colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     for line in render(warnings, colour=colour):
-        typer.echo(line, err=True, color=colour)
+        echo(line, err=True, color=colour)
     return usable
 
 

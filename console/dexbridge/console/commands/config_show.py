@@ -13,6 +13,7 @@ import typer
 from dexbridge.config import Diagnostic, InspectedConnection, Sealed, inspect_file
 from dexbridge.config.redaction import redacted
 from dexbridge.console.commands.config_report import chosen_file, definitions, exit_code, render, summary, wants_colour
+from dexbridge.console.encodings import echo
 
 
 def show(
@@ -29,12 +30,12 @@ def show(
         diagnostics = inspection.diagnostics
         for connection in inspection.connections:
             for line in _lines(connection):
-                typer.echo(line)
+                echo(line)
     colour = wants_colour()
     for line in render(diagnostics, colour=colour):
-        typer.echo(line, color=colour, err=True)
+        echo(line, color=colour, err=True)
     if diagnostics:
-        typer.echo(summary(diagnostics), err=True)
+        echo(summary(diagnostics), err=True)
     raise typer.Exit(exit_code(diagnostics, strict=False))
 
 

@@ -17,6 +17,7 @@ from dexbridge.connectors import (
     survey_connectors,
 )
 from dexbridge.console.commands.connectors_new import new
+from dexbridge.console.encodings import echo
 
 JSON_VERSION: Final = 1
 """Of what `--json` prints; it changes when a field changes its meaning or goes."""
@@ -42,15 +43,15 @@ def list_connectors(*, as_json: _AsJson = False) -> None:
             }
             for one in found
         ]
-        typer.echo(json.dumps({"version": JSON_VERSION, "connectors": rows}, indent=2))
+        echo(json.dumps({"version": JSON_VERSION, "connectors": rows}, indent=2))
     else:
         width = max(len(one.connector_id) for one in found)
         for one in found:
             about = ", ".join(operation.operation_id for operation in _operations(one)) or "cannot be used"
-            typer.echo(f"{one.connector_id:<{width}}  {about}  ({one.package or 'built in'})")
+            echo(f"{one.connector_id:<{width}}  {about}  ({one.package or 'built in'})")
     broken = [one for one in found if one.definition is None]
     for one in broken:
-        typer.echo(f"error: {one.fault}", err=True)
+        echo(f"error: {one.fault}", err=True)
     raise typer.Exit(1 if broken else 0)
 
 
@@ -64,13 +65,13 @@ def show(
     if usable is None:
         known = ", ".join(dict.fromkeys(one.connector_id for one in survey_connectors()))
         fault = found[0].fault if found else f"No Connector {connector!r} is installed; known are: {known}."
-        typer.echo(f"error: {fault}", err=True)
+        echo(f"error: {fault}", err=True)
         raise typer.Exit(2)
     if as_json:
-        typer.echo(json.dumps({"version": JSON_VERSION, **_to_json(usable)}, indent=2))
+        echo(json.dumps({"version": JSON_VERSION, **_to_json(usable)}, indent=2))
     else:
         for line in _lines(usable):
-            typer.echo(line)
+            echo(line)
 
 
 def effect_of(operation: Operation) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dexbridge.connectors.scaffold import InvalidScaffold, write_scaffold
+from dexbridge.console.encodings import echo
 
 
 def new(
@@ -22,8 +23,8 @@ def new(
     try:
         written = write_scaffold(name, folder)
     except InvalidScaffold as refused:
-        typer.echo(f"error: {refused}", err=True)
+        echo(f"error: {refused}", err=True)
         raise typer.Exit(2) from None
     for path in written:
-        typer.echo(f"wrote {path}")
-    typer.echo(f"Next: cd {folder} && pip install --editable . --group dev && pytest (--group needs pip 25.1 or newer)")
+        echo(f"wrote {path}")
+    echo(f"Next: cd {folder} && pip install --editable . --group dev && pytest (--group needs pip 25.1 or newer)")

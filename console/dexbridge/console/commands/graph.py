@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from dexbridge.console.encodings import echo
 from dexbridge.sessions.step_graph import graph_json, graph_mermaid
 
 app = typer.Typer(invoke_without_command=True, subcommand_metavar="", pretty_exceptions_enable=False)
@@ -29,6 +30,6 @@ def graph(
     """Writes the session graph. Dex Web's own rendering format is not public, so it is not written."""
     text = graph_mermaid() if graph_format is GraphFormat.MERMAID else json.dumps(graph_json(), indent=2) + "\n"
     if out is None:
-        typer.echo(text, nl=False)
+        echo(text, nl=False)
     else:
         out.write_text(text, encoding="utf-8")

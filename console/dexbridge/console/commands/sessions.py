@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from getpass import getuser
 from typing import Annotated
 
 import typer
 
+from dexbridge.console.encodings import echo, typed
 from dexbridge.console.engine_options import DEFAULT_URL, JsonOption, UrlOption, check_database, run
+from dexbridge.console.person import local_user
 from dexbridge.console.shown.overview import Overview
 from dexbridge.console.shown.text import shortened
 from dexbridge.console.shown.timeline import timeline
-from dexbridge.console.shown.wording import left_out_label
+from dexbridge.console.shown.wording import left_out_label, settler
 from dexbridge.console.terminal import Terminal
 from dexbridge.sessions import AgentSessionClient, CallRecord, SessionSummary, open_engine
 
@@ -34,7 +35,7 @@ def list_sessions(
 
 @app.command()
 def show(session: SessionArgument, url: UrlOption = DEFAULT_URL, as_json: JsonOption = False) -> None:
-    """Shows one session: messages, Steps, and what it waits for. The JSON is that of GET /snapshot."""
+    """Shows one session: messages, Steps, every call whole, and what waits. The JSON is that of GET /snapshot."""
     run(_show(url, session, as_json))
 
 
@@ -75,7 +76,7 @@ def settle(
 ) -> None:
     """Says what became of a call whose outcome is unknown. Exit code 1: no such call, or it is settled already."""
     if sent is None:
-        typer.echo("Say what is true of the call: give --sent (it took effect) or --not-sent (it did not).", err=True)
+        echo("Say what is true of the call: give --sent (it took effect) or --not-sent (it did not).", err=True)
         raise typer.Exit(2)
     run(_settle(url, session, step, sent, note))
 
@@ -116,6 +117,9 @@ async def _show(url: str, session_id: str, as_json: bool) -> int:
         terminal.step(line)
     if snapshot.state.last_error:
         terminal.say(f"The turn failed. {snapshot.state.last_error}", style="31")
+    for call in snapshot.calls:
+        if call not in snapshot.unknown_calls:
+            terminal.call(call)
     for call in snapshot.unknown_calls:
         terminal.unknown(call)
     if (waiting := snapshot.state.pending_interrupt) is not None:
@@ -142,7 +146,11 @@ async def _decide(url: str, session_id: str, interrupt_id: str | None, *, approv
                 terminal.say("Nothing was decided.")
                 return 1
         accepted = await sessions.resolve_interrupt(
-            session_id, waiting.interrupt_id, approved=approved, rejection_message=reason, decided_by=getuser()
+            session_id,
+            waiting.interrupt_id,
+            approved=approved,
+            rejection_message=None if reason is None else typed(reason),
+            decided_by=local_user(),
         )
     terminal.say(("Approved." if approved else "Rejected.") if accepted else "It does not wait any more.")
     return 0 if accepted else 1
@@ -151,7 +159,8 @@ async def _decide(url: str, session_id: str, interrupt_id: str | None, *, approv
 async def _settle(url: str, session_id: str, step: str, sent: bool, note: str | None) -> int:
     terminal = Terminal()
     async with _client(url) as sessions:
-        if await sessions.resolve_outcome(session_id, step, sent=sent, note=note, settled_by=getuser()):
+        note = None if note is None else typed(note)
+        if await sessions.resolve_outcome(session_id, step, sent=sent, note=note, settled_by=local_user()):
             terminal.say("Settled.")
             return 0
         calls = (await sessions.get_snapshot(session_id)).calls
@@ -164,8 +173,7 @@ def _why_not_settled(step: str, call: CallRecord | None) -> str:
         return f"No call was recorded for a Step {step}: dexbridge sessions show names the Steps there are."
     if call.settled_by is None:
         return f"The outcome of {step} was never unknown: {call.outcome.value}."
-    by = call.settled_person or ("the provider's late answer" if call.settled_by == "provider" else "a person")
-    return f"The outcome of {step} is settled already: {call.outcome.value}, by {by}."
+    return f"The outcome of {step} is settled already: {call.outcome.value}, by {settler(call)}."
 
 
 def _columns(line: SessionSummary) -> tuple[str, ...]:

@@ -16,10 +16,11 @@ from dexbridge.claude.testing import snapshots_of
 from dexbridge.console.demo.acts import Stage, reply_after_approval, reply_through_a_kill
 from dexbridge.console.demo.errors import CannotStart, DemoError, NotTrue
 from dexbridge.console.demo.real import reply_for_real
-from dexbridge.console.demo.screen import Screen, printable
+from dexbridge.console.demo.screen import Screen
 from dexbridge.console.demo.services import local_services, real_environment
 from dexbridge.console.demo.settings import Settings, read_settings
 from dexbridge.console.demo.worker_process import WorkerProcess
+from dexbridge.console.shown.text import exact_plain
 from dexbridge.console.signals import not_ignored
 from dexbridge.sessions import AgentSessionClient, open_engine
 
@@ -33,7 +34,7 @@ def main() -> int:
         settings = read_settings(os.environ, terminal=sys.stdin.isatty())
         asyncio.run(_run(settings, stopped_by))
     except DemoError as error:
-        said = printable(str(error)).replace("\n", "\n  ")
+        said = exact_plain(str(error)).replace("\n", "\n  ")
         print(f"\n{said}", file=sys.stderr)
         return 2 if isinstance(error, CannotStart) else 1
     except (asyncio.CancelledError, KeyboardInterrupt):

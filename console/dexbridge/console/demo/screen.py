@@ -9,16 +9,11 @@ import textwrap
 from collections.abc import Iterable
 from typing import Final, TextIO
 
+from dexbridge.console.encodings import show_everything, take_everything, typed
+from dexbridge.console.shown.text import exact_plain
+
 _WIDTH: Final = 78
 _LABEL: Final = 12
-
-
-def printable(text: str) -> str:
-    """The text with everything that could steer a terminal or reorder a line written out; line ends stay."""
-    return "".join(
-        character if character.isprintable() or character == "\n" else character.encode("unicode_escape").decode()
-        for character in text
-    )
 
 
 class Screen:
@@ -30,12 +25,14 @@ class Screen:
 
     def __init__(self, output: TextIO | None = None) -> None:
         self._output = sys.stdout if output is None else output
+        show_everything(self._output)
+        take_everything(sys.stdin)
         dumb = os.environ.get("TERM") == "dumb" or "NO_COLOR" in os.environ
         self._bold = self._output.isatty() and not dumb
 
     def title(self, text: str) -> None:
         """A heading with an empty line around it."""
-        shown = printable(text)
+        shown = exact_plain(text)
         self._write(f"\n\x1b[1m{shown}\x1b[0m\n" if self._bold else f"\n{shown}\n")
 
     def say(self, text: str) -> None:
@@ -49,14 +46,14 @@ class Screen:
     def exact(self, label: str, text: str) -> None:
         """A label and lines that must be read as they are; a long line is left to the terminal."""
         indent = " " * (_LABEL + 2)
-        first, *others = printable(text).split("\n")
+        first, *others = exact_plain(text).split("\n")
         self._write("\n".join([f"  {label:<{_LABEL}}{first}", *(indent + line for line in others)]))
 
     def step(self, execution_id: str, milliseconds: float, what: str, details: Iterable[str] = ()) -> None:
         """One Step that was committed."""
         self._write(_wrap(what, f"  {execution_id:<26}{_duration(milliseconds):>9}  ", " " * 39))
         for detail in details:
-            self._write(f"      {printable(detail)}")
+            self._write(f"      {exact_plain(detail)}")
 
     def gap(self) -> None:
         """An empty line."""
@@ -77,7 +74,7 @@ class Screen:
         line = sys.stdin.readline()
         if not line.endswith("\n"):
             self._write("")
-        return line.strip() if line else None
+        return typed(line.strip()) if line else None
 
     def _write(self, text: str) -> None:
         print(text, file=self._output, flush=True)
@@ -85,7 +82,7 @@ class Screen:
 
 def _wrap(text: str, first: str, others: str) -> str:
     lines: list[str] = []
-    for line in printable(text).split("\n"):
+    for line in exact_plain(text).split("\n"):
         prefix = others if lines else first
         lines += textwrap.wrap(
             line,
