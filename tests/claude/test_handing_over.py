@@ -161,9 +161,8 @@ async def test_a_tool_use_id_that_comes_twice_ends_the_turn_and_nothing_is_sent(
     assert "'call_0' to two calls" in error
     assert stage.posted == []
     assert await stage.calls() == ()
-    if where == "one reply":
-        stage.model.script(Reply(Text("Hello.")))
-        assert answer_of(await stage.turn("Hello?")) == "Hello."
+    stage.model.script(Reply(Text("Hello.")))
+    assert answer_of(await stage.turn("Hello?")) == "Hello."
 
 
 async def test_sessions_that_share_one_process_lose_nothing(open_stage: OpenStage) -> None:
@@ -184,3 +183,22 @@ async def test_sessions_that_share_one_process_lose_nothing(open_stage: OpenStag
     await asyncio.gather(*(talk(f"s-{number}") for number in range(4)))
 
     assert len(stage.posted) == len(set(stage.posted)) == 8
+
+
+async def test_a_conversation_the_cli_compacted_goes_on(open_stage: OpenStage) -> None:
+    """What the CLI keeps beside its summary is still there in later turns, and so is each result since."""
+    stage = await open_stage(processes=COLD, options={"env": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "200000"}})
+    look_up = ToolUse(LOOK_UP, {"order_id": "1"})
+    stage.model.script(Reply(slack_reply("1"), look_up), Reply(Text("Answer 1."), input_tokens=170_000))
+    stage.model.script(Reply(Text("<summary>They talked.</summary>")))
+    stage.model.script(Reply(slack_reply("2"), look_up), Reply(Text("Answer 2.")))
+    stage.model.script(Reply(slack_reply("3"), look_up), Reply(Text("Answer 3.")))
+
+    for turn in (1, 2, 3):
+        assert answer_of(await stage.turn(f"Message {turn}.", approve=True)) == f"Answer {turn}."
+
+    assert stage.posted == ["1", "2", "3"]
+    told = [message.text for message in stage.model.requests[-1].conversation]
+    assert "They talked." in told[0]
+    assert [text for text in told[1:] if text] == ["Answer 1.", "Message 2.", "Answer 2.", "Message 3."]
+    assert [result.tool_use_id[-1] for result in stage.results()] == ["3", "4", "6", "5"]

@@ -39,7 +39,7 @@ from dexbridge.claude.replies import StreamedReplies
 from dexbridge.claude.results import is_told
 from dexbridge.claude.transcript import SegmentTranscript
 from dexbridge.claude.versions import warn_if_untested
-from dexbridge.sessions import CallResult, SegmentFailed, ToolWish
+from dexbridge.sessions import CallResult, Refused, SegmentFailed, ToolWish
 from dexbridge.toolsource import mcp_name, short_name
 
 __all__ = ["Segment", "SegmentResult"]
@@ -257,7 +257,7 @@ class Segment:
                     f"The model's API gave the tool-use ID {call!r} to two calls of this conversation, so it is not "
                     "known which one is meant; none is made. A gateway before the API must give each call an ID of its "
                     "own.",
-                    permanent=True,
+                    refused=Refused.REQUEST,
                 )
             self._calls.add(call)
 

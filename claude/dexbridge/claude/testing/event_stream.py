@@ -16,9 +16,11 @@ def encode_event(event: dict[str, Any]) -> bytes:
     return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
 
 
-def message_start(message_id: str, model: str) -> dict[str, Any]:
+def message_start(message_id: str, model: str, input_tokens: int = 1) -> dict[str, Any]:
     """The event that opens a message."""
-    return {"type": "message_start", "message": {**_message(message_id, model), "content": []}}
+    message = _message(message_id, model)
+    usage = {**message["usage"], "input_tokens": input_tokens}
+    return {"type": "message_start", "message": {**message, "usage": usage, "content": []}}
 
 
 def block_events(index: int, block: Block) -> Iterator[dict[str, Any]]:

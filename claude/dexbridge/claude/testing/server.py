@@ -271,7 +271,7 @@ async def _events(
     message_id: str, model: str, blocks: Sequence[Block], reply: Reply | Slow | CutStream
 ) -> AsyncIterator[dict[str, Any]]:
     whole = reply.after_blocks if isinstance(reply, CutStream) else len(blocks)
-    yield event_stream.message_start(message_id, model)
+    yield event_stream.message_start(message_id, model, reply.input_tokens if isinstance(reply, Reply) else 1)
     for index, block in enumerate(blocks[:whole]):
         for event in event_stream.block_events(index, block):
             if isinstance(reply, Slow):

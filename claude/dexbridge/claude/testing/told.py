@@ -15,6 +15,7 @@ from dexbridge.claude.testing.model_request import ConversationMessage, ModelReq
 from dexbridge.sessions import (
     AgentSessionClient,
     CallRecord,
+    LeftOut,
     Message,
     Role,
     SessionSnapshot,
@@ -144,7 +145,7 @@ def _cut(text: str) -> str:
 def _lost(
     conversation: Sequence[ConversationMessage], snapshot: SessionSnapshot, arrived: datetime, *, compacted: bool
 ) -> Iterator[str]:
-    refused = {message.turn for message in snapshot.messages if getattr(message, "left_out", None) == "refused"}
+    refused = {message.turn for message in snapshot.messages if message.left_out is LeftOut.REFUSED}
     answers = [
         message
         for message in snapshot.messages
