@@ -47,6 +47,13 @@ async def test_an_answer_that_goes_on_after_the_output_limit_is_whole(stage: Sta
     )
     assert answer_of(await stage.turn("When?")) == "It ships on Thursday, I think."
     assert await stage.said() == ["It ships on Thursday, I think."]
+    stage.model.script(Reply(Text("Yes.")))
+    assert answer_of(await stage.turn("Sure?")) == "Yes."
+    assert [m.text for m in stage.model.requests[-1].conversation if m.role == "assistant"] == [
+        "It ships on Thurs",
+        "day, I ",
+        "think.",
+    ]
 
 
 async def test_an_answer_that_stays_cut_is_kept_and_marked(stage: Stage) -> None:

@@ -10,9 +10,10 @@ from claude_agent_sdk import AssistantMessage, ResultMessage, TextBlock, ToolUse
 
 from dexbridge.claude.results import well_formed
 
-__all__ = ["Heard", "Said"]
+__all__ = ["CUT_MARK", "Heard", "Said"]
 
-_CUT = "… [cut: the model reached its output limit]"
+CUT_MARK = "… [cut: the model reached its output limit]"
+"""What an answer ends with that stayed cut. It is for people; the model is not given it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ class Heard:
         """The last reply, whole; the CLI's own result is only its last text block. One that stays cut is marked."""
         said = _said([(reply, _texts(reply)) for reply in self._replies])
         if self._replies and self._replies[-1].stop_reason == "max_tokens":
-            return Said(f"{said.text}{_CUT}", said.earlier)
+            return Said(f"{said.text}{CUT_MARK}", said.earlier)
         return said
 
 

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from dexbridge.claude.heard import CUT_MARK
 from dexbridge.claude.results import bounded, trimmed, well_formed
 from dexbridge.claude.testing.model_request import ConversationMessage, ModelRequest, ToolResult
 from dexbridge.sessions import (
@@ -167,7 +168,7 @@ def _lost_answers(
     said = _plain("\n".join(message.text for message in conversation if message.role == "assistant"))
     found, after = False, 0
     for answer in answers:
-        text = _plain(answer.text)
+        text = _plain(answer.text.removesuffix(CUT_MARK))
         at = said.find(text, after)
         if at >= 0:
             found, after = True, at + len(text)
@@ -176,8 +177,8 @@ def _lost_answers(
 
 
 def _plain(text: str) -> str:
-    """Blocks of one answer may stand in several messages; only the space between them differs."""
-    return " ".join(well_formed(text).split())
+    """Blocks of one answer may stand in several messages, cut within a word too; only space differs."""
+    return "".join(well_formed(text).split())
 
 
 def _shown(text: str) -> str:
