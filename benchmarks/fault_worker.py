@@ -13,10 +13,12 @@ from datetime import timedelta
 
 from dexbridge.claude import claude_agent_session_flow
 from dexbridge.connectors import slack
+from dexbridge.connectors.slack.configuration import LARGEST_TEXT_LIMIT
+from dexbridge.connectors.testing import MemoryConnection, MemoryProject
 from dexbridge.connectors.testing.local_slack import LocalSlack
 from dexbridge.sessions import AgentSessionFlow, open_engine
 from dexbridge.toolsource import ConnectorTool, ConnectorToolSource, ToolEffect, ToolPolicy, connector_tool
-from tests.fakes.claude_stage import FLOW, OrderDesk, agent_options, slack_connection
+from tests.fakes.claude_stage import FLOW, OrderDesk, agent_options
 from tests.fakes.claude_worker import QuickTool
 
 __all__ = ["LONG_RESULT", "SLACK_SECONDS", "fault_flow"]
@@ -37,8 +39,17 @@ def _tools(connection: slack.Connection, *, asks: bool) -> Sequence[ConnectorToo
 def fault_flow(model_url: str, endpoint: str, *, asks: bool) -> AgentSessionFlow:
     """The flow of the Workers and of the client that talks to them; `asks`: each post waits for a person."""
     tokens = LocalSlack()
-    _, connection = slack_connection(
-        endpoint, http_timeout=SLACK_SECONDS, bot_token=tokens.bot_token, user_token=tokens.user_token
+    held = MemoryConnection(
+        "slack",
+        "support-slack",
+        configuration={"endpoint": endpoint, "maxMessageCharacters": LARGEST_TEXT_LIMIT},
+        credentials={"bot_token": tokens.bot_token, "user_token": tokens.user_token},
+    )
+    connection = slack.new_project_connection(
+        MemoryProject(held),
+        "support-slack",
+        http_timeout=timedelta(seconds=SLACK_SECONDS),
+        settling_time=timedelta(seconds=0.1),
     )
     flow = claude_agent_session_flow(
         lambda _context: agent_options(model_url, system_prompt=_PROMPT),
