@@ -2,7 +2,8 @@
 
 A message is a script, as `ScriptedRunner` reads it: `call cancel_order {"order_id": "1"}` asks for a tool, anything
 else is echoed. `cancel_order` and `refund_order` ask for approval; what becomes of a refund nobody can tell. A message
-that begins with `slow` takes some seconds, in which text is said; one that begins with `refuse` is refused by the API.
+that begins with `slow` takes some seconds, in which text is said; one that begins with `refuse` is refused by the API,
+and one that begins with `inside` runs a tool by itself.
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
-from dexbridge.sessions import AgentSessionFlow, Conversation, Refused, SegmentEnd, SegmentFailed, SessionLimits
+from dexbridge.sessions import (
+    AgentSessionFlow,
+    Conversation,
+    InsideCall,
+    Refused,
+    SegmentEnd,
+    SegmentFailed,
+    SessionLimits,
+)
 from dexbridge.toolsource import AttemptResult, Dispatch, OfferedTools, Unsettled
 from tests.fakes.function_tool import FunctionTool
 from tests.fakes.scripted_runner import ScriptedRunner, Segment
@@ -45,6 +54,9 @@ class _SayingRunner(ScriptedRunner):
             await asyncio.sleep(1)
             for piece in ("Let me ", "<b>think</b>", "\u202e…"):
                 conversation.say(piece)
+        for prompt in prompts:
+            if prompt.startswith("inside"):
+                await conversation.began_inside(InsideCall("Bash", "toolu_1", {"command": prompt}))
         return await super().run_until_call(conversation, prompts)
 
 

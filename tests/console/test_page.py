@@ -48,6 +48,17 @@ async def test_a_message_is_sent_and_answered_without_a_reload(browser: Browser,
         assert await steps(ada.page) == ["Model · answers", "Model · answers"]
 
 
+async def test_what_ran_inside_the_agents_process_has_a_line(browser: Browser, server: Server) -> None:
+    async with person(browser, server.url) as ada:
+        await ada.log_in()
+        await ada.start("inside <b>rm -r</b>")
+        await ada.hears("you said inside <b>rm -r</b>")
+        assert await steps(ada.page) == ["Inside · Bash", "Model · answers"]
+        shown = await ada.page.locator(".step.inside").inner_text()
+        assert '{"command": "inside <b>rm -r</b>"}' in shown
+        assert "begun by the agent in attempt 1" in shown
+
+
 async def test_a_call_is_approved_after_its_arguments_are_seen(browser: Browser, server: Server) -> None:
     async with person(browser, server.url) as ada:
         await ada.log_in("Ada Ünal")
