@@ -27,7 +27,6 @@ OWN_FILES = "is about SQLite files, or about DBOS's one engine per process"
 NO_WORKER = "asks something of a session while no Worker runs; on Dex a Worker answers every request"
 COUNTS = "a stop costs an attempt on Dex, which counts it as it counts a lost Worker; see docs/dex.md"
 OTHER_RUNS = "has an edit of the state stand for another run; see test_lost_workers_on_dex.py"
-ORDER = "needs a steer to be accepted before the cancelled turn has ended; the order of the two is not ours"
 COVERED = "is the same rule as another one that is run, and takes longer"
 
 LEFT_OUT = {
@@ -47,7 +46,6 @@ LEFT_OUT = {
     "test_a_call_that_was_approved_and_then_cancelled_is_not_made": NO_WORKER,
     "test_an_approval_outlives_its_worker_and_the_call_then_runs_once": NO_WORKER,
     "test_a_call_that_was_decided_is_not_pending_before_a_worker_makes_it": NO_WORKER,
-    "test_messages_that_wait_follow_a_cancelled_turn_and_steering_goes_with_it": ORDER,
     "test_a_worker_that_was_frozen_neither_commits_nor_sends": OTHER_RUNS,
     "test_a_session_is_never_on_two_workers": OWN_TABLES,
     "test_a_clean_close_hands_over_at_once": OWN_TABLES,
