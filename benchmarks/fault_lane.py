@@ -200,6 +200,8 @@ class Lane:
             session_id = f"talk-{number}-{conversation}"
             await self.client.start_session(session_id)
             for turn in range(TURNS_PER_SESSION):
+                if self.stopping and turn >= 2:
+                    return
                 text = message(session_id, turn + 1, next(shapes))
                 self.open[number] = text
                 await self._turn(session_id, text)

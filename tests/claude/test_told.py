@@ -191,3 +191,5 @@ async def test_whatever_a_write_returns_the_model_is_told_it_whole(open_stage: O
     stage.model.script(*(Reply(ToolUse("mcp__tools__export", call)) for call in calls), Reply(Text("All exported.")))
     assert answer_of(await stage.turn("Export.")) == "All exported."
     assert [call.text for call in await stage.calls()] == TEXTS * 2
+    ran = [event.data for event in await stage.events() if event.data.get("step") == "RunModel"]
+    assert {step["segment_attempts"] for step in ran} == {1}
