@@ -1,4 +1,4 @@
-"""Hooks and servers of the application beside ours."""
+"""Hooks, servers and limits of the application beside ours."""
 
 from __future__ import annotations
 
@@ -80,3 +80,12 @@ async def test_other_hooks_of_the_application_still_run(open_stage: OpenStage) -
 
     assert answer_of(await stage.turn("Order 1?")) == "Found."
     assert ran == [LOOK_UP]
+
+
+async def test_limits_of_a_segment_count_the_same_whether_a_process_could_wait_or_not(open_stage: OpenStage) -> None:
+    stage = await open_stage(options={"max_turns": 1, "max_budget_usd": 100})
+    stage.model.script(Reply(slack_reply()), Reply(Text("Posted.")))
+
+    # In a process that waits, the answer would be the second turn.
+    assert answer_of(await stage.turn("Post it.", approve=True)) == "Posted."
+    assert stage.posted == ["On its way."]

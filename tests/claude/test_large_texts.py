@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import struct
+import zlib
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ import pytest
 from claude_agent_sdk import create_sdk_mcp_server, tool
 
 from dexbridge.claude.testing import Reply, Text, ToolUse
+from dexbridge.sessions import EventKind
 from tests.fakes.claude_stage import Stage, answer_of, cli_processes, error_of, slack_reply
 
 OpenStage = Callable[..., Awaitable[Stage]]
@@ -92,18 +96,29 @@ async def test_what_cannot_be_handed_over_is_refused_with_its_size(
     assert stage.model.requests == ()
 
 
-async def test_a_line_of_several_mebibytes_is_read(open_stage: OpenStage) -> None:
-    @tool("report", "A long report.", {})
-    async def report(_arguments: dict[str, Any]) -> dict[str, Any]:
-        return {"content": [{"type": "text", "text": "r" * 3_000_000}]}
+def picture(file: Path) -> int:
+    """Writes a PNG of noise, which no compression makes smaller; returns its size in bytes."""
+    side = 700
+    noise = random.Random(1)
+    rows = b"".join(b"\0" + noise.randbytes(side * 3) for _ in range(side))
 
-    stage = await open_stage(
-        options={
-            "mcp_servers": {"own": create_sdk_mcp_server("own", tools=[report])},
-            "allowed_tools": ["mcp__own__report"],
-        }
-    )
-    stage.model.script(Reply(ToolUse("mcp__own__report", {})), Reply(Text("It is long.")))
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    assert answer_of(await stage.turn("The report?")) == "It is long."
-    assert len(stage.model.requests) == 2
+    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    png = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return file.write_bytes(png)
+
+
+async def test_a_line_of_the_cli_over_a_mebibyte_is_read(open_stage: OpenStage, tmp_path: Path) -> None:
+    file = tmp_path / "receipt.png"
+    assert picture(file) > 1024 * 1024
+    stage = await open_stage(options={"tools": ["Read"], "allowed_tools": ["Read"], "cwd": str(tmp_path)})
+    stage.model.script(Reply(ToolUse("Read", {"file_path": str(file)})), Reply(Text("A receipt.")))
+
+    events = await stage.turn("What is on it?")
+
+    assert answer_of(events) == "A receipt."
+    (step,) = [event for event in events if event.kind is EventKind.STEP_COMPLETED]
+    assert step.data["segment_attempts"] == 1
+    assert len(stage.results()) == 1
