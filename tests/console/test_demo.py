@@ -73,7 +73,7 @@ async def run_in_terminal(folder: Path, answers: Sequence[tuple[str, str | signa
     loop.add_reader(ours, read)
     seen = 0
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(150):
             while waiting and process.returncode is None:
                 at = shown.find(waiting[0][0].encode(), seen)
                 if at < 0:
