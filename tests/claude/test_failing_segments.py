@@ -122,12 +122,12 @@ async def test_c18_a_result_the_cli_cannot_take_is_given_by_a_new_attempt(
 
 
 async def test_run_model_limit_ends_the_segment_and_its_process(open_stage: OpenStage) -> None:
-    stage = await open_stage(run_model_limit=timedelta(seconds=3))
+    stage = await open_stage(run_model_limit=timedelta(seconds=6))
     stage.model.script(Reply(Text("Too late."), delay=60))
 
     events = await stage.turn("Hello?")
 
-    assert "longer than run_model_limit, 3 s" in error_of(events)
+    assert "longer than run_model_limit, 6 s" in error_of(events)
     assert cli_processes() == []
     assert await stage.said() == []
     stage.model.script(Reply(Text("In time.")))

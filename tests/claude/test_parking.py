@@ -234,8 +234,9 @@ async def test_a_process_waits_for_a_person_no_longer_than_its_bound(
 
     assert stage.model.requests[-1].resumed
     assert stage.posted == ["On its way."]
-    # An end that was meant is no error in an operator's log.
-    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+    # An end that was meant is no error in an operator's log; on a busy machine the engine may have words of its own.
+    ended = [record for record in caplog.records if record.name.startswith(("dexbridge.claude", "claude_agent_sdk"))]
+    assert [record for record in ended if record.levelno >= logging.WARNING] == []
 
 
 async def test_a_waiting_process_makes_room_for_a_running_one(open_stage: OpenStage) -> None:
