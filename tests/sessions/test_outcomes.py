@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -58,59 +58,67 @@ async def last_call(talk: Talk) -> CallRecord:
     return (await talk.snapshot()).calls[-1]
 
 
+# Each test makes its own: the tests of another engine run these in the same process.
+Make = Callable[[], FunctionTool]
 SENT = ToolOutcome(OutcomeKind.SUCCEEDED, "found", {"provider_object_id": "9"})
 NOT_SENT = ToolOutcome(OutcomeKind.FAILED, "not there")
-WRITES: list[tuple[str, FunctionTool, OutcomeKind, int, int]] = [
-    ("says it failed", FunctionTool(function=in_turn(failed("no stock"))), OutcomeKind.FAILED, 1, 0),
+WRITES: list[tuple[str, Make, OutcomeKind, int, int]] = [
+    ("says it failed", lambda: FunctionTool(function=in_turn(failed("no stock"))), OutcomeKind.FAILED, 1, 0),
     (
         "did nothing, then succeeds",
-        FunctionTool(function=in_turn(NotDone("busy", SOON), succeeded("ok"))),
+        lambda: FunctionTool(function=in_turn(NotDone("busy", SOON), succeeded("ok"))),
         OutcomeKind.SUCCEEDED,
         2,
         0,
     ),
     (
         "did nothing three times",
-        FunctionTool(function=in_turn(*[NotDone("busy", SOON)] * 3)),
+        lambda: FunctionTool(function=in_turn(*[NotDone("busy", SOON)] * 3)),
         OutcomeKind.FAILED,
         3,
         0,
     ),
     (
         "asks for a long pause",
-        FunctionTool(function=in_turn(NotDone("busy", timedelta(minutes=10)))),
+        lambda: FunctionTool(function=in_turn(NotDone("busy", timedelta(minutes=10)))),
         OutcomeKind.FAILED,
         1,
         0,
     ),
-    ("is unsettled", FunctionTool(function=in_turn(Unsettled("cut"))), OutcomeKind.OUTCOME_UNKNOWN, 1, 1),
-    ("raises", FunctionTool(function=in_turn(ValueError("secret"))), OutcomeKind.OUTCOME_UNKNOWN, 1, 1),
-    ("is cancelled", FunctionTool(function=in_turn(asyncio.CancelledError())), OutcomeKind.OUTCOME_UNKNOWN, 1, 1),
-    ("times out inside", FunctionTool(function=in_turn(TimeoutError())), OutcomeKind.OUTCOME_UNKNOWN, 1, 1),
+    ("is unsettled", lambda: FunctionTool(function=in_turn(Unsettled("cut"))), OutcomeKind.OUTCOME_UNKNOWN, 1, 1),
+    ("raises", lambda: FunctionTool(function=in_turn(ValueError("secret"))), OutcomeKind.OUTCOME_UNKNOWN, 1, 1),
+    (
+        "is cancelled",
+        lambda: FunctionTool(function=in_turn(asyncio.CancelledError())),
+        OutcomeKind.OUTCOME_UNKNOWN,
+        1,
+        1,
+    ),
+    ("times out inside", lambda: FunctionTool(function=in_turn(TimeoutError())), OutcomeKind.OUTCOME_UNKNOWN, 1, 1),
     (
         "returns nothing",
-        FunctionTool(function=in_turn(None)),  # pyright: ignore[reportArgumentType]
+        lambda: FunctionTool(function=in_turn(None)),  # pyright: ignore[reportArgumentType]
         OutcomeKind.OUTCOME_UNKNOWN,
         1,
         1,
     ),
     (
         "is found sent",
-        FunctionTool(function=in_turn(Unsettled("cut")), look_up=tells(SENT)),
+        lambda: FunctionTool(function=in_turn(Unsettled("cut")), look_up=tells(SENT)),
         OutcomeKind.SUCCEEDED,
         1,
         1,
     ),
     (
         "is found not sent",
-        FunctionTool(function=in_turn(Unsettled("cut")), look_up=tells(NOT_SENT)),
+        lambda: FunctionTool(function=in_turn(Unsettled("cut")), look_up=tells(NOT_SENT)),
         OutcomeKind.FAILED,
         1,
         1,
     ),
     (
         "cannot be looked up",
-        FunctionTool(function=in_turn(Unsettled("cut")), look_up=tells(ValueError("secret"))),
+        lambda: FunctionTool(function=in_turn(Unsettled("cut")), look_up=tells(ValueError("secret"))),
         OutcomeKind.OUTCOME_UNKNOWN,
         1,
         1,
@@ -119,11 +127,10 @@ WRITES: list[tuple[str, FunctionTool, OutcomeKind, int, int]] = [
 
 
 @pytest.mark.parametrize(
-    ("tool", "outcome", "attempts", "questions"), [row[1:] for row in WRITES], ids=[row[0] for row in WRITES]
+    ("make", "outcome", "attempts", "questions"), [row[1:] for row in WRITES], ids=[row[0] for row in WRITES]
 )
-async def test_a_write_that(
-    opening: Opening, tool: FunctionTool, outcome: OutcomeKind, attempts: int, questions: int
-) -> None:
+async def test_a_write_that(opening: Opening, make: Make, outcome: OutcomeKind, attempts: int, questions: int) -> None:
+    tool = make()
     async with opening(tool) as talk:
         answer = await talk.ask(CANCEL)
         call = await last_call(talk)
@@ -175,34 +182,34 @@ async def test_a_question_put_off_for_days_ends_as_unknown(opening: Opening) -> 
 
 
 READ, AGAIN = ToolEffect.READ, ToolEffect.IDEMPOTENT_WRITE
-REPEATABLE: list[tuple[str, FunctionTool, OutcomeKind, int]] = [
+REPEATABLE: list[tuple[str, Make, OutcomeKind, int]] = [
     (
         "read: raises, then succeeds",
-        FunctionTool(effect=READ, function=in_turn(NotDone("busy", SOON), ValueError(), succeeded("ok"))),
+        lambda: FunctionTool(effect=READ, function=in_turn(NotDone("busy", SOON), ValueError(), succeeded("ok"))),
         OutcomeKind.SUCCEEDED,
         3,
     ),
     (
         "read: never settles",
-        FunctionTool(effect=READ, attempts=1, function=in_turn(Unsettled("cut"))),
+        lambda: FunctionTool(effect=READ, attempts=1, function=in_turn(Unsettled("cut"))),
         OutcomeKind.FAILED,
         1,
     ),
     (
         "write: never settles",
-        FunctionTool(effect=AGAIN, attempts=1, function=in_turn(Unsettled("cut"))),
+        lambda: FunctionTool(effect=AGAIN, attempts=1, function=in_turn(Unsettled("cut"))),
         OutcomeKind.OUTCOME_UNKNOWN,
         1,
     ),
     (
         "write: does nothing",
-        FunctionTool(effect=AGAIN, attempts=2, function=in_turn(NotDone("busy", SOON), NotDone("busy", SOON))),
+        lambda: FunctionTool(effect=AGAIN, attempts=2, function=in_turn(NotDone("busy", SOON), NotDone("busy", SOON))),
         OutcomeKind.FAILED,
         2,
     ),
     (
         "write: a doubt is not taken away by a later attempt that did nothing",
-        FunctionTool(effect=AGAIN, attempts=2, function=in_turn(Unsettled("cut"), NotDone("busy", SOON))),
+        lambda: FunctionTool(effect=AGAIN, attempts=2, function=in_turn(Unsettled("cut"), NotDone("busy", SOON))),
         OutcomeKind.OUTCOME_UNKNOWN,
         2,
     ),
@@ -210,9 +217,10 @@ REPEATABLE: list[tuple[str, FunctionTool, OutcomeKind, int]] = [
 
 
 @pytest.mark.parametrize(
-    ("tool", "outcome", "attempts"), [row[1:] for row in REPEATABLE], ids=[row[0] for row in REPEATABLE]
+    ("make", "outcome", "attempts"), [row[1:] for row in REPEATABLE], ids=[row[0] for row in REPEATABLE]
 )
-async def test_a_repeatable(opening: Opening, tool: FunctionTool, outcome: OutcomeKind, attempts: int) -> None:
+async def test_a_repeatable(opening: Opening, make: Make, outcome: OutcomeKind, attempts: int) -> None:
+    tool = make()
     async with opening(tool) as talk:
         await talk.ask(CANCEL)
         call = await last_call(talk)
