@@ -14,9 +14,10 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from dexbridge.connectors.errors import ConnectorError, NoAnswer, NotConnected, SecondRequest
+from dexbridge.connectors.json_body import read_json
 from dexbridge.connectors.retry_after import parse_retry_after
 
 if TYPE_CHECKING:
@@ -53,12 +54,13 @@ class HttpAnswer:
         return parse_retry_after(self.headers.get("retry-after"))
 
     def read(self, model: type[Payload]) -> Payload | None:
-        """The body as a model; None when it is not whole, not JSON, or not of that shape."""
+        """The body as a model; None when it is not whole, not JSON as `read_json` takes it, or not of that shape."""
         if self.body_fault:
             return None
         try:
+            read_json(self.body)
             return model.model_validate_json(self.body)
-        except ValidationError:
+        except ValueError:  # a ValidationError is one, too
             return None
 
 

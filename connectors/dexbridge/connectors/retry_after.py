@@ -5,24 +5,26 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from math import ceil
 from typing import Final
 
 LONGEST_DELAY: Final = timedelta(hours=1)
 """No wait beyond this is taken from a provider ("Retry-After", dex-contract.md)."""
 
-_SECONDS: Final = re.compile(r"[0-9]{1,9}")
+_SECONDS: Final = re.compile(r"([0-9]{1,9})(\.[0-9]{1,9})?")
+"""Some proxies send a fraction, which RFC 9110 does not know."""
 
 
 def parse_retry_after(value: str | None, *, now: datetime | None = None) -> timedelta | None:
-    """The wait in a Retry-After value: seconds or an HTTP date, at most one hour.
+    """The wait in a Retry-After value: seconds (a fraction is rounded up) or an HTTP date, at most one hour.
 
     None for an absent, malformed, zero or past value: the operation's own policy applies.
     """
     if value is None:
         return None
     text = value.strip()
-    if _SECONDS.fullmatch(text):
-        delay = timedelta(seconds=int(text))
+    if seconds := _SECONDS.fullmatch(text):
+        delay = timedelta(seconds=ceil(float(seconds[0])))
     else:
         try:
             until = parsedate_to_datetime(text)

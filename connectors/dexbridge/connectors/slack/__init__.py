@@ -3,7 +3,7 @@
     connection = slack.new_project_connection(project, "support-slack")
     tool = connector_tool(connection.post_thread_reply(), connection.reference)
 
-slack_sdk and aiohttp (`pip install 'dexbridge[slack]'`) are imported when the first request is made.
+aiohttp (`pip install 'dexbridge[slack]'`) is imported when the first request is made.
 """
 
 from dexbridge.connectors.slack.configuration import SlackConfiguration

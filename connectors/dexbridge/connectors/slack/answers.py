@@ -1,12 +1,10 @@
 """What an answer of Slack's Web API proves, read from its status, headers and body.
 
-slack_sdk raises one exception class for HTTP 500, 429, `fatal_error` and an HTML page, so nothing of it is used
-here ("Outcome of a write", slack.md).
+Source: Slack's pages "Using the Web API" and "Rate limits". `ok` alone is not enough: gateways answer in Slack's place.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +15,7 @@ from typing import Any, Final, cast
 
 from dexbridge.connectors.failure import FailureKind
 from dexbridge.connectors.http_pool import HttpAnswer
+from dexbridge.connectors.json_body import Ambiguous, read_json
 from dexbridge.connectors.retry_after import parse_retry_after
 
 _UNCLEAR_CODES: Final = frozenset({"fatal_error", "internal_error", "request_timeout", "service_unavailable"})
@@ -84,10 +83,10 @@ def read_answer(answer: HttpAnswer) -> SlackAnswer:
     def unclear(proof: Proof, kind: FailureKind, reason: str) -> SlackAnswer:
         return SlackAnswer(proof, kind=kind, reason=reason, request_id=request_id, clock=clock)
 
-    payload = None if answer.body_fault else _json_object(answer.body)
+    payload, is_ambiguous = (None, False) if answer.body_fault else _json_object(answer.body)
     if answer.status == 429:
         # A limit lets the message be sent again, so the body must not say that it was posted.
-        if answer.body_fault or _claims_success(answer.body, payload):
+        if answer.body_fault or is_ambiguous or _claims_success(answer.body, payload):
             reason = "Slack answered HTTP 429, but its body does not say that nothing was done."
             return unclear(Proof.UNREADABLE, FailureKind.PROTOCOL, reason)
         return limited("ratelimited")
@@ -101,6 +100,8 @@ def read_answer(answer: HttpAnswer) -> SlackAnswer:
         reason = "Slack's answer was larger than maxResponseBytes allows."
         return unclear(Proof.UNREADABLE, FailureKind.RESPONSE_TOO_LARGE, reason)
 
+    if is_ambiguous:
+        return unclear(Proof.UNREADABLE, FailureKind.PROTOCOL, "Slack's answer can be read in two ways.")
     if payload is None:
         return unclear(Proof.UNREADABLE, FailureKind.PROTOCOL, _what_came(answer))
     code = payload.get("error")
@@ -134,12 +135,15 @@ def _what_came(answer: HttpAnswer) -> str:
     return f"Slack answered HTTP {answer.status} with something that is not JSON."
 
 
-def _json_object(body: bytes) -> Mapping[str, Any] | None:
+def _json_object(body: bytes) -> tuple[Mapping[str, Any] | None, bool]:
+    """The object in a body, and whether the body can be read in two ways."""
     try:
-        value: Any = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    return cast(Mapping[str, Any], value) if isinstance(value, dict) else None
+        value = read_json(body)
+    except Ambiguous:
+        return None, True
+    except ValueError:
+        return None, False
+    return (cast(Mapping[str, Any], value) if isinstance(value, dict) else None), False
 
 
 def _plain(value: str | None) -> str | None:

@@ -12,7 +12,8 @@ from typing import Any, Final
 class Answered:
     """What a local server answers: a status, a JSON payload (None for no body) and headers.
 
-    `text` is sent instead of the payload when it is set; `padding` bytes of blanks follow it.
+    `text` is sent instead of the payload when it is set; `padding` bytes of blanks follow it. `charset` is how it is
+    written, whatever the headers say.
     """
 
     status: int = 200
@@ -21,6 +22,7 @@ class Answered:
     text: str | None = None
     content_type: str = "application/json"
     padding: int = 0
+    charset: str = "utf-8"
 
 
 class Fault:
@@ -86,10 +88,11 @@ class Answer(SpoiltAnswer):
     content_type: str = "application/json"
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     posted: bool = False
+    charset: str = "utf-8"
 
     def spoil(self, answered: Answered) -> Answered:
         del answered
-        return Answered(self.status, None, self.headers, self.body, self.content_type)
+        return Answered(self.status, None, self.headers, self.body, self.content_type, charset=self.charset)
 
 
 @dataclass(frozen=True)

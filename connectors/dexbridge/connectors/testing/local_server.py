@@ -274,7 +274,7 @@ def _body_of(answered: Answered) -> bytes:
     text = answered.text
     if text is None:
         text = "" if answered.payload is None else json.dumps(answered.payload)
-    return text.encode() + b" " * answered.padding
+    return text.encode(answered.charset) + b" " * answered.padding
 
 
 def _response(answered: Answered) -> web.Response:
