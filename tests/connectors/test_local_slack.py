@@ -20,6 +20,7 @@ from dexbridge.connectors.testing.slack_faults import (
     fault_from_json,
     fault_to_json,
 )
+from dexbridge.connectors.testing.slack_workspace import SEEDED_CHANNEL, SEEDED_THREAD
 
 MESSAGE: dict[str, Any] = {"channel": "C0123456789", "text": "Hello", "thread_ts": "1710000000.000100"}
 
@@ -76,14 +77,47 @@ async def test_it_refuses_as_slack_does(server: LocalSlack) -> None:
     async with aiohttp.ClientSession() as session:
         codes = [
             (await api(session, server, "chat.postMessage", **{**MESSAGE, **change}))["error"]
-            for change in ({"channel": "C09"}, {"text": " "}, {"thread_ts": "1710000009.000100"})
+            for change in ({"channel": "C09"}, {"text": " "})
         ]
-        assert codes == ["channel_not_found", "no_text", "thread_not_found"]
+        assert codes == ["channel_not_found", "no_text"]
         assert (await api(session, server, "files.upload"))["error"] == "unknown_method"
         async with session.post(f"{server.endpoint}/auth.test") as answer:
             assert await answer.json() == {"ok": False, "error": "not_authed"}
-        server.any_thread = True
-        assert (await api(session, server, "chat.postMessage", **{**MESSAGE, "thread_ts": "1710000009.000100"}))["ok"]
+
+
+async def test_a_reply_stands_where_slack_would_put_it(server: LocalSlack) -> None:
+    async with aiohttp.ClientSession() as session:
+        reply = (await api(session, server, "chat.postMessage", **MESSAGE))["message"]
+        to_reply = (await api(session, server, "chat.postMessage", **{**MESSAGE, "thread_ts": reply["ts"]}))["message"]
+        lost = await api(session, server, "chat.postMessage", **{**MESSAGE, "thread_ts": "1710000009.000100"})
+        server.workspace.delete(SEEDED_CHANNEL, SEEDED_THREAD)
+        late = (await api(session, server, "chat.postMessage", **MESSAGE))["message"]
+    assert [each.get("thread_ts") for each in (reply, to_reply, lost["message"], late)] == [
+        SEEDED_THREAD,
+        SEEDED_THREAD,
+        None,
+        None,
+    ]
+    assert lost["ok"]
+    left = server.workspace.thread(SEEDED_CHANNEL, SEEDED_THREAD)
+    assert left is not None
+    assert [post.to_json(with_metadata=False).get("subtype") for post in left] == ["tombstone", None, None]
+
+
+async def test_it_rewrites_texts_and_can_hide_metadata(server: LocalSlack) -> None:
+    server.workspace.post(
+        SEEDED_CHANNEL, "🎉 see https://x.example/y or mail a@b.example", metadata={"event_type": "e"}
+    )
+    seen: list[dict[str, Any]] = []
+    async with aiohttp.ClientSession() as session:
+        for hides in (False, True):
+            server.hides_metadata = hides
+            read = await api(
+                session, server, "conversations.history", channel=SEEDED_CHANNEL, include_all_metadata=True
+            )
+            seen.append(read["messages"][0])
+    assert seen[0]["text"] == ":tada: see <https://x.example/y> or mail <mailto:a@b.example|a@b.example>"
+    assert ["metadata" in message for message in seen] == [True, False]
 
 
 def test_it_runs_by_hand() -> None:

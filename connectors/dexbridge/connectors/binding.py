@@ -38,7 +38,7 @@ from dexbridge.connectors.failure import Failure, FailureKind
 from dexbridge.connectors.input_schema import canonical_arguments, input_schema_of, parse_input
 from dexbridge.connectors.operation import DEFECT, UNCERTAIN, Operation, OperationKind
 from dexbridge.connectors.project import ConnectionReference, ProjectConnection
-from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation
+from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation, look_again
 from dexbridge.connectors.redaction import redact_attempt, redact_reconciliation
 from dexbridge.connectors.secret import Secret
 
@@ -252,7 +252,7 @@ class _Bound(Generic[In]):
         except (CredentialsUnavailable, InvalidInput, InvalidOperation) as error:
             return redact_reconciliation(CannotTell(str(error)), held.values())
         except (TimeoutError, NeverSent, NoAnswer):
-            return CannotTell(f"{self._operation.connector_id} could not be asked: it did not answer.")
+            return look_again(f"{self._operation.connector_id} could not be asked: it did not answer.")
         except Exception as error:  # noqa: BLE001  (an author's code may raise anything)
             return CannotTell(self._logged(error, "while looking for the call"))
 
@@ -264,6 +264,7 @@ class _Bound(Generic[In]):
                 "It is not there yet, and the request may still be under way until "
                 f"{wait_until.isoformat(timespec='seconds')}.",
                 retry_at=wait_until,
+                too_early=True,
             )
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from typing import Any
 
 
 class Ambiguous(ValueError):
@@ -33,4 +33,4 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise Ambiguous("a key is there twice")
-    return cast(dict[str, Any], found)
+    return found

@@ -14,6 +14,7 @@ from dexbridge.connectors.testing.slack_faults import ErrorCode, html
 from dexbridge.connectors.testing.slack_workspace import SEEDED_CHANNEL, SEEDED_THREAD
 
 REPLY = "1710000001.000200"
+REPLY_GONE = "1710000009.000100"
 THREAD: dict[str, Any] = {"channel_id": SEEDED_CHANNEL, "thread_timestamp": SEEDED_THREAD}
 NOT_READ: dict[str, Reach] = {"providerRejected": ErrorCode("is_archived"), "invalidResponse": html()}
 NOT_POSTED: dict[str, Reach] = {"providerRejected": {"channel_id": "C0999999999"}}
@@ -27,7 +28,9 @@ class TestSlack(ConnectorConformance[LocalSlack]):
             {**THREAD, "reply_timestamp": REPLY}, {**NOT_READ, "notFound": {"reply_timestamp": "1710000009.000200"}}
         ),
         "postChannelMessage": Example({"channel_id": SEEDED_CHANNEL, "text": "Hello"}, NOT_POSTED),
-        "postThreadReply": Example({**THREAD, "text": "On its way."}, NOT_POSTED),
+        "postThreadReply": Example(
+            {**THREAD, "text": "On its way."}, {**NOT_POSTED, "sentOutsideThread": {"thread_timestamp": REPLY_GONE}}
+        ),
     }
 
     def new_server(self) -> LocalSlack:

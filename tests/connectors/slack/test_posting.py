@@ -61,8 +61,10 @@ async def test_a_reply_is_posted_in_its_thread_with_a_receipt(
             "timestamp": post.ts,
             "thread_timestamp": "1710000000.000100",
             "user_id": "U0BOT00001",
+            "bot": "B0BOT00001",
             "text": "On its way.",
-        }
+        },
+        "note": None,
     }
     assert attempt.receipt is not None
     assert (attempt.receipt.call_id, attempt.receipt.idempotency_key) == (call.call_id, call.call_id)
@@ -298,10 +300,9 @@ async def test_s12_a_conclusive_code_is_a_rejection_that_names_the_code_and_what
     assert server.posts == []
 
 
-async def test_an_unknown_thread_and_a_wrong_token_are_rejections(
+async def test_a_wrong_token_is_a_rejection_and_an_absent_one_a_defect(
     reply: Reply, held: MemoryConnection, server: LocalSlack
 ) -> None:
-    lost = await reply(thread_timestamp="1710000009.000100")
     held.set_credential("bot_token", "xoxb-revoked-meanwhile")
     stale = await reply()
     server.scopes["bot"] = ()
@@ -309,12 +310,12 @@ async def test_an_unknown_thread_and_a_wrong_token_are_rejections(
     unscoped = await reply()
     held.set_credential("bot_token", None)
     absent = await reply()
-    found = [a.failure.message for a in (lost, stale, unscoped, absent) if isinstance(a, BranchTaken) and a.failure]
-    assert ["thread_not_found" in found[0], "invalid_auth" in found[1], "missing_scope" in found[2]] == [True] * 3
-    assert "slack/support-slack has no bot_token" in found[3]
+    found = [a.failure.message for a in (stale, unscoped, absent) if isinstance(a, BranchTaken) and a.failure]
+    assert ["invalid_auth" in found[0], "missing_scope" in found[1]] == [True] * 2
+    assert "slack/support-slack has no bot_token" in found[2]
     assert isinstance(absent, BranchTaken)
     assert absent.branch == "defect"
-    assert len(server.requests) == 3
+    assert len(server.requests) == 2
 
 
 async def test_a_rotated_token_works_at_the_next_call(reply: Reply, held: MemoryConnection, server: LocalSlack) -> None:

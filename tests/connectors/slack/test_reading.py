@@ -68,7 +68,8 @@ async def test_one_reply_is_found_by_its_timestamp(
         "channel_id": SEEDED_CHANNEL,
         "timestamp": posts[1].ts,
         "thread_timestamp": SEEDED_THREAD,
-        "user_id": "U0BOT00001",
+        "user_id": "U0CUSTOMER1",
+        "bot": None,
         "text": "b",
     }
     assert len(server.requests) == 1

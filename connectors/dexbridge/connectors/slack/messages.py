@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
+from dexbridge.connectors.slack.content import text_of
 from dexbridge.connectors.slack.models import SlackMessage
 
 RawMessage = Mapping[str, Any]
 
 
-def raw_messages(payload: Mapping[str, Any]) -> tuple[RawMessage, ...] | None:
-    """The `messages` of a page; None when they do not have the documented form."""
+@dataclass(frozen=True)
+class RawPage:
+    """The messages of one answer that can be read, and how many more cannot: those without a timestamp."""
+
+    messages: tuple[RawMessage, ...]
+    unreadable: int = 0
+
+
+def raw_page(payload: Mapping[str, Any]) -> RawPage | None:
+    """The `messages` of an answer; None when there are none to be read, though the answer should hold some."""
     found: object = payload.get("messages")
     if not isinstance(found, list):
         return None
-    raw: list[RawMessage] = []
-    for item in cast(list[object], found):
-        if not isinstance(item, dict):
-            return None
-        message = cast(RawMessage, item)
-        if not isinstance(message.get("ts"), str) or not isinstance(message.get("text", ""), str):
-            return None
-        raw.append(message)
-    return tuple(raw)
+    items = cast(list[object], found)
+    messages = tuple(cast(RawMessage, item) for item in items if _is_message(item))
+    return None if items and not messages else RawPage(messages, len(items) - len(messages))
+
+
+def _is_message(item: object) -> bool:
+    return isinstance(item, dict) and isinstance(cast(RawMessage, item).get("ts"), str)
 
 
 def next_cursor(payload: Mapping[str, Any]) -> str | None:
@@ -40,10 +48,25 @@ def to_message(channel_id: str, raw: RawMessage) -> SlackMessage:
     return SlackMessage(
         channel_id=channel_id,
         timestamp=raw["ts"],
-        thread_timestamp=_text(raw.get("thread_ts")),
-        user_id=_text(raw.get("user")),
-        text=_text(raw.get("text")) or "",
+        thread_timestamp=text_field(raw, "thread_ts"),
+        user_id=text_field(raw, "user"),
+        bot=bot_of(raw),
+        text=text_of(raw),
     )
+
+
+def bot_of(raw: RawMessage) -> str | None:
+    """The name or the ID of the bot that wrote a message; None when a person did."""
+    profile: object = raw.get("bot_profile")
+    name = text_field(cast(RawMessage, profile), "name") if isinstance(profile, dict) else None
+    if not any(raw.get(key) for key in ("bot_id", "app_id", "bot_profile")) and raw.get("subtype") != "bot_message":
+        return None
+    return text_field(raw, "username") or name or text_field(raw, "bot_id") or text_field(raw, "app_id") or "a bot"
+
+
+def is_tombstone(raw: RawMessage) -> bool:
+    """Whether this only marks where a deleted message stood."""
+    return raw.get("subtype") == "tombstone"
 
 
 def metadata_of(raw: RawMessage) -> tuple[str | None, Mapping[str, Any]]:
@@ -53,8 +76,10 @@ def metadata_of(raw: RawMessage) -> tuple[str | None, Mapping[str, Any]]:
         return None, {}
     fields = cast(Mapping[str, Any], metadata)
     payload: object = fields.get("event_payload")
-    return _text(fields.get("event_type")), (cast(Mapping[str, Any], payload) if isinstance(payload, dict) else {})
+    return text_field(fields, "event_type"), (cast(Mapping[str, Any], payload) if isinstance(payload, dict) else {})
 
 
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+def text_field(raw: Mapping[str, Any], name: str) -> str | None:
+    """A field that is a text with something in it."""
+    value: object = raw.get(name)
+    return value if isinstance(value, str) and value else None

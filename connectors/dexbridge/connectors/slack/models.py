@@ -136,19 +136,24 @@ class GetThreadReplyInput(OperationInput):
 
 
 class SlackMessage(OperationOutput):
-    """One message. `text` is as Slack keeps it: `&lt;` stands for `<`, `<@U...>` for a mention."""
+    """One message. `text` is plain: entities, links and mentions are written out, as a reader sees them.
+
+    `bot` is the name or ID of the bot that wrote it, None when a person did.
+    """
 
     channel_id: str
     timestamp: str
     thread_timestamp: str | None = None
     user_id: str | None = None
+    bot: str | None = None
     text: str
 
 
 class PostedMessage(OperationOutput):
-    """Output of both post operations."""
+    """Output of both post operations. `note` says when the message does not stand where it was asked to."""
 
     message: SlackMessage
+    note: str | None = None
 
 
 class ThreadReply(OperationOutput):

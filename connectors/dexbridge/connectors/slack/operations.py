@@ -14,6 +14,7 @@ from dexbridge.connectors.slack.models import (
     ThreadMessages,
     ThreadReply,
 )
+from dexbridge.connectors.slack.posted import OUTSIDE_THREAD, SENT
 
 _REJECTED: Final = Branch(
     "providerRejected", BranchOutcome.FAILED, "Slack refused the call with a conclusive error code."
@@ -25,7 +26,12 @@ _DEFECT: Final = Branch("defect", BranchOutcome.FAILED, "Refused before anything
 _UNCERTAIN: Final = Branch(
     "uncertain", BranchOutcome.OUTCOME_UNKNOWN, "The request left, and whether Slack posted it is unknown."
 )
-_SENT: Final = Branch("sent", BranchOutcome.SUCCEEDED, "Slack posted the message.")
+_SENT: Final = Branch(SENT, BranchOutcome.SUCCEEDED, "Slack posted the message.")
+_OUTSIDE_THREAD: Final = Branch(
+    OUTSIDE_THREAD,
+    BranchOutcome.SUCCEEDED,
+    "Slack posted the reply in the channel, outside the thread, because the thread is not there any more.",
+)
 
 _USER_SCOPES: Final = ("channels:history", "groups:history")
 
@@ -99,7 +105,7 @@ POST_THREAD_REPLY: Final = Mutation(
     ),
     input=PostThreadReplyInput,
     output=PostedMessage,
-    branches=(_SENT, _REJECTED, _UNCERTAIN, _DEFECT),
+    branches=(_SENT, _OUTSIDE_THREAD, _REJECTED, _UNCERTAIN, _DEFECT),
     credentials=("bot_token",),
     reconcile_credentials=("user_token",),
     scopes={"bot_token": ("chat:write",), "user_token": _USER_SCOPES},

@@ -7,7 +7,7 @@ from dexbridge.connectors.dispatch import Dispatch
 from dexbridge.connectors.failure import FailureKind
 from dexbridge.connectors.slack.advice import advice_for
 from dexbridge.connectors.slack.answers import Proof, SlackAnswer
-from dexbridge.connectors.slack.messages import next_cursor, raw_messages, to_message
+from dexbridge.connectors.slack.messages import next_cursor, raw_page, to_message
 from dexbridge.connectors.slack.models import (
     GetThreadReplyInput,
     ListThreadMessagesInput,
@@ -18,7 +18,7 @@ from dexbridge.connectors.slack.web_api import WebApi
 
 AnyRead = Dispatch[ListThreadMessagesInput] | Dispatch[GetThreadReplyInput]
 
-_NO_SUCH = frozenset({"thread_not_found", "message_not_found"})
+NO_SUCH = frozenset({"thread_not_found", "message_not_found"})
 
 
 async def list_thread_messages(api: WebApi, dispatch: Dispatch[ListThreadMessagesInput]) -> Attempt:
@@ -30,11 +30,11 @@ async def list_thread_messages(api: WebApi, dispatch: Dispatch[ListThreadMessage
     answer = await _replies(api, dispatch, arguments)
     if answer.proof is not Proof.DONE:
         return _not_read(dispatch, answer)
-    messages = raw_messages(answer.payload)
-    if messages is None:
+    found = raw_page(answer.payload)
+    if found is None:
         return _malformed(dispatch)
     page = ThreadMessages(
-        messages=tuple(to_message(given.channel_id, raw) for raw in messages),
+        messages=tuple(to_message(given.channel_id, raw) for raw in found.messages),
         next_cursor=next_cursor(answer.payload),
     )
     return dispatch.took("read", page, dispatch.receipt(request_id=answer.request_id))
@@ -55,15 +55,15 @@ async def get_thread_reply(api: WebApi, dispatch: Dispatch[GetThreadReplyInput])
             "limit": "2",  # Slack puts the thread's first message on every page
         },
     )
-    if answer.code in _NO_SUCH:
+    if answer.code in NO_SUCH:
         _, advice = advice_for(answer.code)
         return dispatch.failed("notFound", FailureKind.NOT_FOUND, advice)
     if answer.proof is not Proof.DONE:
         return _not_read(dispatch, answer)
-    messages = raw_messages(answer.payload)
-    if messages is None:
+    page = raw_page(answer.payload)
+    if page is None:
         return _malformed(dispatch)
-    for raw in messages:
+    for raw in page.messages:
         if raw["ts"] == given.reply_timestamp and raw.get("thread_ts") == given.thread_timestamp:
             reply = ThreadReply(message=to_message(given.channel_id, raw))
             receipt = dispatch.receipt(given.reply_timestamp, request_id=answer.request_id)

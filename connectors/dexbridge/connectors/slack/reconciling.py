@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from dexbridge.connectors.dispatch import Inquiry
+from dexbridge.connectors.failure import FailureKind
 from dexbridge.connectors.http_pool import ANY_TIME
-from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation
+from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation, look_again
 from dexbridge.connectors.slack.advice import advice_for
 from dexbridge.connectors.slack.answers import Proof, SlackAnswer
-from dexbridge.connectors.slack.messages import RawMessage, metadata_of, next_cursor, raw_messages, to_message
-from dexbridge.connectors.slack.models import PostChannelMessageInput, PostedMessage, PostThreadReplyInput
-from dexbridge.connectors.slack.posting import CALL_EVENT_TYPE, unescape_text
+from dexbridge.connectors.slack.messages import RawMessage, bot_of, is_tombstone, metadata_of, next_cursor, raw_page
+from dexbridge.connectors.slack.models import PostThreadReplyInput
+from dexbridge.connectors.slack.posted import PostInput, posted_message, where
+from dexbridge.connectors.slack.posting import CALL_EVENT_TYPE
+from dexbridge.connectors.slack.reading import NO_SUCH
+from dexbridge.connectors.slack.text import plain_text
 from dexbridge.connectors.slack.web_api import WebApi
 
 MAX_READS: Final = 4
@@ -26,51 +31,104 @@ _CLOCK_SLACK: Final = timedelta(seconds=60)
 
 _NO_WORD: Final = re.compile(r"\W+")
 
+_UNREAD: Final = "Slack could not be searched for the message"
+
 
 async def reconcile(api: WebApi, inquiry: Inquiry[Any]) -> Reconciliation:
-    """Reads the window in which the call's message can be, and looks for its Call ID."""
-    given: PostChannelMessageInput | PostThreadReplyInput = inquiry.input
-    token = inquiry.credential("user_token")
-    method, arguments = _window(inquiry, given)
-    may_be_ours = False
-    for _ in range(MAX_READS):
-        answer = await api.read(token, ANY_TIME, method, arguments)
+    """Reads the window in which the call's message can be, and looks for its Call ID.
+
+    A reply whose thread is not there any more stands in the channel, and one that was sent to a reply's timestamp
+    stands in that reply's thread: there it is looked for, too.
+    """
+    search = _Search(api, inquiry)
+    given = inquiry.input
+    concluded = await (search.of_thread(given) if isinstance(given, PostThreadReplyInput) else search.of_channel())
+    if concluded is not None:
+        return concluded
+    if search.may_be_ours:
+        return CannotTell(
+            "Slack holds a message that may be it, but does not show which call posted it; look in Slack."
+        )
+    return FoundNotSent("The message is not in Slack: it was not sent, or was deleted since.")
+
+
+@dataclass
+class _Search:
+    """One look: the pages it may still read, and what was seen on those it read."""
+
+    api: WebApi
+    inquiry: Inquiry[Any]
+    reads_left: int = MAX_READS
+    may_be_ours: bool = False
+    _threads: dict[str, RawMessage] = field(default_factory=dict[str, RawMessage])
+
+    async def of_channel(self) -> Reconciliation | None:
+        """Searches the channel, outside of its threads. None: read to its end, and the message is not there."""
+        return await self._read("conversations.history")
+
+    async def of_thread(self, given: PostThreadReplyInput) -> Reconciliation | None:
+        """Searches every place the reply can stand in. None: read to their ends, and the message is not there."""
+        asked: list[str] = []
+        thread: str | None = given.thread_timestamp
+        while thread is not None and thread not in asked:
+            asked.append(thread)
+            concluded = await self._read("conversations.replies", ts=thread)
+            if concluded is not None:
+                return concluded
+            first = self._threads.get(thread)
+            if first is None or is_tombstone(first):
+                return await self.of_channel()
+            root: object = first.get("thread_ts")
+            thread = root if isinstance(root, str) else None
+        return None
+
+    async def _read(self, method: str, **place: str) -> Reconciliation | None:
+        arguments = {**self._window(), **place}
+        while self.reads_left:
+            self.reads_left -= 1
+            answer = await self.api.read(self.inquiry.credential("user_token"), ANY_TIME, method, arguments)
+            if place and answer.proof is Proof.NOT_DONE_REJECTED and answer.code in NO_SUCH:
+                return None
+            concluded = self._see(answer)
+            cursor = next_cursor(answer.payload)
+            if concluded is not None or cursor is None:
+                return concluded
+            arguments = {**arguments, "cursor": cursor}
+        return CannotTell(f"More messages were written meanwhile than {MAX_READS} pages hold; look in Slack.")
+
+    def _see(self, answer: SlackAnswer) -> Reconciliation | None:
+        """What one page tells; None when the message is not on it."""
         if answer.proof is not Proof.DONE:
-            return CannotTell(_why_unread(answer))
+            return _unread(answer)
         if answer.clock is not None and abs(datetime.now(UTC) - answer.clock) >= _CLOCK_SLACK:
             return CannotTell("This machine's clock and Slack's are too far apart to look in the right window.")
-        messages = raw_messages(answer.payload)
-        if messages is None:
-            return CannotTell("Slack's answer does not hold the messages it should.")
-        for raw in messages:
-            if _is_ours(raw, inquiry.call.call_id):
-                message = to_message(given.channel_id, raw)
-                receipt = inquiry.receipt(message.timestamp, request_id=answer.request_id)
-                return FoundSent(PostedMessage(message=message), receipt)
-            may_be_ours = may_be_ours or _may_be_ours(raw, given.text)
-        cursor = next_cursor(answer.payload)
-        if cursor is None:
-            if answer.payload.get("has_more") is True:
-                return CannotTell("Slack says there are more messages, but not how to read them.")
-            if may_be_ours:
-                return CannotTell("Slack holds a message like it, but does not show which call posted it.")
-            return FoundNotSent("Slack does not hold the message: it was not sent.")
-        arguments = {**arguments, "cursor": cursor}
-    return CannotTell(f"More messages were written meanwhile than {MAX_READS} pages hold; look in Slack.")
+        page = raw_page(answer.payload)
+        if page is None:
+            return look_again(f"{_UNREAD}: its answer does not hold the messages it should.")
+        given: PostInput = self.inquiry.input
+        for raw in page.messages:
+            if _is_ours(raw, self.inquiry.call.call_id):
+                branch, posted = posted_message(given, given.channel_id, raw["ts"], raw)
+                receipt = self.inquiry.receipt(
+                    posted.message.timestamp, request_id=answer.request_id, metadata=where(posted.message)
+                )
+                return FoundSent(posted, receipt, branch)
+            self._threads.setdefault(raw["ts"], raw)
+            self.may_be_ours = self.may_be_ours or _may_be_ours(raw, given.text)
+        self.may_be_ours = self.may_be_ours or page.unreadable > 0
+        if next_cursor(answer.payload) is None and answer.payload.get("has_more") is True:
+            return look_again("Slack says there are more messages, but not how to read them.")
+        return None
 
-
-def _window(inquiry: Inquiry[Any], given: PostChannelMessageInput | PostThreadReplyInput) -> tuple[str, dict[str, str]]:
-    arguments = {
-        "channel": given.channel_id,
-        "oldest": _timestamp(inquiry.opened_at - _CLOCK_SLACK),
-        "latest": _timestamp(inquiry.ended_by + _CLOCK_SLACK),
-        "inclusive": "true",
-        "include_all_metadata": "true",
-        "limit": str(_PAGE),
-    }
-    if isinstance(given, PostThreadReplyInput):
-        return "conversations.replies", {**arguments, "ts": given.thread_timestamp}
-    return "conversations.history", arguments
+    def _window(self) -> dict[str, str]:
+        return {
+            "channel": self.inquiry.input.channel_id,
+            "oldest": _timestamp(self.inquiry.opened_at - _CLOCK_SLACK),
+            "latest": _timestamp(self.inquiry.ended_by + _CLOCK_SLACK),
+            "inclusive": "true",
+            "include_all_metadata": "true",
+            "limit": str(_PAGE),
+        }
 
 
 def _timestamp(instant: datetime) -> str:
@@ -86,16 +144,23 @@ def _may_be_ours(raw: RawMessage, text: str) -> bool:
     """Whether Slack may be keeping the Call ID of this message from us.
 
     Without include_all_metadata, or when it is not honoured, Slack gives no metadata or only its event type. It
-    also writes links and entities in its own way, so texts are compared by their letters and digits.
+    rewrites texts (emoji, links, addresses), so the text of a bot's message tells nothing; a person's is compared by
+    its letters and digits.
     """
     event_type, payload = metadata_of(raw)
-    if event_type == CALL_EVENT_TYPE:
-        return "call_id" not in payload
-    found, sent = (_NO_WORD.sub("", unescape_text(each)) for each in (str(raw.get("text", "")), text))
-    return event_type is None and found == sent
+    if event_type is not None:
+        return event_type == CALL_EVENT_TYPE and "call_id" not in payload
+    if is_tombstone(raw):
+        return False
+    found, sent = (_NO_WORD.sub("", plain_text(each)) for each in (str(raw.get("text") or ""), text))
+    return bot_of(raw) is not None or found == sent
 
 
-def _why_unread(answer: SlackAnswer) -> str:
+def _unread(answer: SlackAnswer) -> CannotTell:
     if answer.proof is Proof.NOT_DONE_REJECTED:
-        return f"Slack could not be searched for the message. {advice_for(answer.code)[1]}"
-    return f"Slack could not be searched for the message. {answer.reason}"
+        return CannotTell(f"{_UNREAD}. {advice_for(answer.code)[1]}")
+    if answer.proof is Proof.NOT_DONE_LIMITED:
+        return look_again(f"{_UNREAD}: its rate limit was reached.", answer.delay)
+    if answer.kind is FailureKind.RESPONSE_TOO_LARGE:
+        return CannotTell(f"{_UNREAD}. {answer.reason}")
+    return look_again(f"{_UNREAD}. {answer.reason}")

@@ -21,7 +21,7 @@ from aiohttp import web
 from dexbridge.connectors.testing.faults import Answered, Fault
 from dexbridge.connectors.testing.local_server import LocalServer, ReceivedRequest
 from dexbridge.connectors.testing.slack_faults import SLACK_FAULT_KINDS
-from dexbridge.connectors.testing.slack_workspace import Post, Workspace
+from dexbridge.connectors.testing.slack_workspace import BOT_USER, Post, Workspace
 
 Payload = dict[str, Any]
 
@@ -44,10 +44,10 @@ class LocalSlack(LocalServer):
         user_token: the token that may read.
         bot_scopes: what the bot token may do.
         user_scopes: what the user token may do.
-        any_thread: replies to a thread it does not hold are taken, as the real Slack does.
 
     `fail_next("chat.postMessage", fault, ...)` queues faults, one per request of that method. `requests` and `posts`
-    list what arrived and what was posted.
+    list what arrived and what was posted. As at Slack a reply to a thread that is not there stands in the channel,
+    and texts are shown rewritten; with `hides_metadata` no reader is shown any metadata.
     """
 
     fault_kinds: ClassVar[tuple[type[Fault], ...]] = SLACK_FAULT_KINDS
@@ -60,11 +60,10 @@ class LocalSlack(LocalServer):
         user_token: str = "xoxp-local-user-token",  # noqa: S107
         bot_scopes: tuple[str, ...] = _BOT_SCOPES,
         user_scopes: tuple[str, ...] = _USER_SCOPES,
-        any_thread: bool = False,
     ) -> None:
         super().__init__({"bot_token": bot_token, "user_token": user_token}, port=port)
         self.scopes: dict[str, tuple[str, ...]] = {"bot": bot_scopes, "user": user_scopes}
-        self.any_thread = any_thread
+        self.hides_metadata = False
         self.workspace = Workspace()
         self._request_numbers = itertools.count(1)
 
@@ -125,7 +124,7 @@ class LocalSlack(LocalServer):
         if kind in {"none", "wrong"}:
             return {"ok": False, "error": "not_authed" if kind == "none" else "invalid_auth"}
         if method == "auth.test":
-            return {"ok": True, "user": "dexbridge", "team": "Local Slack", "user_id": "U0BOT00001"}
+            return {"ok": True, "user": "dexbridge", "team": "Local Slack", "user_id": BOT_USER}
         needed = _NEEDED_SCOPE.get(method)
         if needed is None:
             return {"ok": False, "error": "unknown_method"}
@@ -141,10 +140,13 @@ class LocalSlack(LocalServer):
         channel, text, thread_ts = body["channel"], body.get("text"), body.get("thread_ts")
         if not isinstance(text, str) or not text.strip():
             return {"ok": False, "error": "no_text"}
-        if thread_ts and not self.any_thread and not self.workspace.has_message(channel, thread_ts):
-            return {"ok": False, "error": "thread_not_found"}
         post = self.workspace.post(
-            channel, text, thread_ts=thread_ts or None, metadata=body.get("metadata"), request=body
+            channel,
+            text,
+            thread_ts=thread_ts or None,
+            user=BOT_USER,
+            metadata=body.get("metadata"),
+            request=body,
         )
         return {"ok": True, "channel": channel, "ts": post.ts, "message": post.to_json(with_metadata=False)}
 
@@ -166,7 +168,7 @@ class LocalSlack(LocalServer):
         rows = [*first, *found]
         limit = int(body.get("limit") or 100)
         page, rest = rows[start : start + limit], rows[start + limit :]
-        with_metadata = str(body.get("include_all_metadata")).lower() in {"1", "true"}
+        with_metadata = not self.hides_metadata and str(body.get("include_all_metadata")).lower() in {"1", "true"}
         return {
             "ok": True,
             "messages": [post.to_json(with_metadata=with_metadata) for post in page],
@@ -191,7 +193,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8790, help="where to listen on 127.0.0.1")
     port: int = parser.parse_args().port
     try:
-        asyncio.run(_serve_until_stopped(LocalSlack(port=port, any_thread=True)))
+        asyncio.run(_serve_until_stopped(LocalSlack(port=port)))
     except KeyboardInterrupt:
         print("stopped")
 

@@ -29,9 +29,7 @@ class Look:
     @property
     def says_not_sent(self) -> bool:
         """It says that the call was not carried out, be it that it is too early to conclude it."""
-        return isinstance(self.found, FoundNotSent) or (
-            isinstance(self.found, CannotTell) and self.found.retry_at is not None
-        )
+        return isinstance(self.found, FoundNotSent) or (isinstance(self.found, CannotTell) and self.found.too_early)
 
     def __str__(self) -> str:
         return told(self.found)

@@ -118,8 +118,7 @@ def _told(scenes: Scenes[Any], operation_id: str, attempt: Attempt | None, found
     if isinstance(found, FoundSent):
         return "sent"
     if isinstance(found, CannotTell):
-        # With a time to ask again it says: not there, but it is too early to conclude it.
-        return "not sent" if found.retry_at is not None else "unknown"
+        return "not sent" if found.too_early else "unknown"
     if isinstance(found, FoundNotSent):
         return "not sent"
     succeeded = isinstance(attempt, BranchTaken) and (
