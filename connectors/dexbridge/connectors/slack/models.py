@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeAlias, TypeVar, cast
 
 from pydantic import Field, create_model, model_validator
 
 from dexbridge.connectors.input_schema import Advice, NotBlank, OperationInput, OperationOutput
 from dexbridge.connectors.slack.configuration import DEFAULT_TEXT_LIMIT
+from dexbridge.connectors.slack.outgoing import sent_text
 
 ChannelId: TypeAlias = Annotated[
     str,
@@ -51,8 +52,9 @@ def _text_rules(limit: int) -> Any:
         max_length=limit,
         pattern=r"\S",
         description=(
-            f"The message, at most {limit} characters. It is shown as written: <, > and & stay characters, "
-            "so nobody is notified, unless raw_mrkdwn is true."
+            f"The message, at most {limit} characters, where & < and > count as the 5, 4 and 4 that are sent. It is "
+            "shown literally, character by character: *, _, ~, `, quotes, :emoji: codes and <@U...> have no effect, "
+            "and nobody is notified; links can be clicked. Set markdown for formatting."
         ),
     )
 
@@ -73,24 +75,55 @@ RawMrkdwn: TypeAlias = Annotated[
     ),
 ]
 
+Markdown: TypeAlias = Annotated[
+    bool | None,
+    Field(
+        description=(
+            "The text is Markdown: show **bold**, *italic*, ~~struck~~, `code`, [label](https://...), headings, "
+            "bullets and quotes formatted, and :emoji: codes as emoji. It still notifies nobody."
+        )
+    ),
+]
+
 UnfurlLinks: TypeAlias = Annotated[bool, Field(description="Show previews of the links in the message.")]
 
 
-class PostChannelMessageInput(OperationInput):
+class _PostInput(OperationInput):
+    """What both posts check of their text as a whole."""
+
+    text_limit: ClassVar[int] = DEFAULT_TEXT_LIMIT
+
+    @model_validator(mode="after")
+    def _check_sent(self) -> Self:
+        given = cast("PostChannelMessageInput", self)
+        if given.raw_mrkdwn and given.markdown:
+            raise ValueError("markdown: cannot be combined with raw_mrkdwn; set the one the text is written in")
+        size = len(sent_text(given.text, raw_mrkdwn=given.raw_mrkdwn, markdown=bool(given.markdown)))
+        if size > self.text_limit:
+            raise ValueError(
+                f"text: is {size:,} characters long as it is sent, with & < and > as &amp; &lt; and &gt;, the limit is "
+                f"{self.text_limit:,}; split it into several messages"
+            )
+        return self
+
+
+class PostChannelMessageInput(_PostInput):
     """Arguments of postChannelMessage."""
 
     channel_id: ChannelId
     text: MessageText
+    markdown: Markdown = None
     raw_mrkdwn: RawMrkdwn = False
     unfurl_links: UnfurlLinks = False
 
 
-class PostThreadReplyInput(OperationInput):
+class PostThreadReplyInput(_PostInput):
     """Arguments of postThreadReply."""
 
     channel_id: ChannelId
     thread_timestamp: ThreadTimestamp
     text: MessageText
+    markdown: Markdown = None
     raw_mrkdwn: RawMrkdwn = False
     unfurl_links: UnfurlLinks = False
 
@@ -103,7 +136,9 @@ def with_text_limit(model: type[PostInput], limit: int) -> type[PostInput]:
     if limit == DEFAULT_TEXT_LIMIT:
         return model
     text = Annotated[str, _text_rules(limit), NotBlank, _text_advice(limit)]
-    return create_model(model.__name__, __base__=model, text=(text, ...))
+    limited = create_model(model.__name__, __base__=model, text=(text, ...))
+    limited.text_limit = limit
+    return limited
 
 
 class ListThreadMessagesInput(OperationInput):

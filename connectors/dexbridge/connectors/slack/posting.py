@@ -12,8 +12,8 @@ from dexbridge.connectors.slack.advice import advice_for
 from dexbridge.connectors.slack.answers import Proof, SlackAnswer
 from dexbridge.connectors.slack.messages import RawMessage, text_field
 from dexbridge.connectors.slack.models import PostThreadReplyInput
+from dexbridge.connectors.slack.outgoing import sent_fields
 from dexbridge.connectors.slack.posted import PostInput, posted_message, where
-from dexbridge.connectors.slack.text import escape_text
 from dexbridge.connectors.slack.web_api import WebApi
 
 CALL_EVENT_TYPE: Final = "dexbridge_call"
@@ -27,7 +27,7 @@ async def post(api: WebApi, dispatch: Dispatch[Any]) -> Attempt:
     given: PostInput = dispatch.input
     message: dict[str, Any] = {
         "channel": given.channel_id,
-        "text": given.text if given.raw_mrkdwn else escape_text(given.text),
+        **sent_fields(given.text, raw_mrkdwn=given.raw_mrkdwn, markdown=bool(given.markdown)),
         "unfurl_links": given.unfurl_links,
         "unfurl_media": given.unfurl_links,
         "metadata": {"event_type": CALL_EVENT_TYPE, "event_payload": {"call_id": dispatch.call.call_id}},
