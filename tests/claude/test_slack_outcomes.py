@@ -58,6 +58,7 @@ async def test_s03_s05_a_posted_reply_without_a_proper_answer_is_found(open_stag
 async def test_s03_a_posted_reply_that_cannot_be_looked_up_is_unknown_loudly(open_stage: OpenStage) -> None:
     stage = await open_stage(**SHORT)
     stage.held.set_credential("user_token", None)
+    stage.slack.scopes["bot"] = ("chat:write",)
 
     call, result = await reply_with(stage, DropAfterPost())
 

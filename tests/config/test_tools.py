@@ -9,7 +9,7 @@ from dexbridge.connectors import slack
 from dexbridge.connectors.testing import MemoryConnection, MemoryProject
 from dexbridge.toolsource import ConnectorToolSource, connector_tool
 from tests.config.conftest import Write
-from tests.fakes.connection_files import document, record
+from tests.fakes.connection_files import USER_TOKEN, document, record
 
 
 async def test_a_tool_whose_connection_and_credential_are_there_is_fine(write: Write) -> None:
@@ -22,7 +22,8 @@ async def test_a_tool_whose_connection_and_credential_are_there_is_fine(write: W
 
 async def test_every_tool_that_cannot_work_is_named_with_connection_and_credential(write: Write) -> None:
     elsewhere = slack.new_project_connection(MemoryProject(MemoryConnection("slack", "sales-slack")), "sales-slack")
-    async with await open_project(write(document(record()))) as project:
+    user_alone = record(credentials={"user_token": USER_TOKEN})
+    async with await open_project(write(document(user_alone))) as project:
         connection = slack.new_project_connection(project, "support-slack")
         source = ConnectorToolSource(
             [
@@ -35,7 +36,7 @@ async def test_every_tool_that_cannot_work_is_named_with_connection_and_credenti
             validate_tools(project, [source])
     lacking, absent = caught.value.diagnostics
     assert lacking.code == "tool-credential"
-    assert "slack_list_thread_messages needs the credential user_token of the connection slack/support-slack" in str(
+    assert "slack_post_thread_reply needs the credential bot_token of the connection slack/support-slack" in str(
         caught.value
     )
     assert absent.code == "tool-connection"

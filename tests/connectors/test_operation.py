@@ -138,7 +138,7 @@ def test_slack_has_its_four_operations_as_the_contract_names_them() -> None:
             False,
         ),
         "postChannelMessage": ("mutation", sent, posts, True, False, False, True),
-        "postThreadReply": ("mutation", sent, posts, True, False, False, True),
+        "postThreadReply": ("mutation", ("sent", "sentOutsideThread", *sent[1:]), posts, True, False, False, True),
     }
     assert [operation.tool_name for operation in SLACK_OPERATIONS] == [
         "slack_list_thread_messages",

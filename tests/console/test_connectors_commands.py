@@ -85,10 +85,11 @@ def test_a_connector_is_shown_with_all_that_matters_before_it_is_used() -> None:
     assert "  effect:      non-idempotent write\n" in post
     assert "  approval:    only if the application asks for it\n" in post
     assert "  credentials: bot_token (chat:write)\n" in post
-    assert "looked up with user_token (channels:history, groups:history)\n" in post
+    assert "looked up with user_token or else bot_token (channels:history, groups:history)\n" in post
     rows = [line.split(maxsplit=2)[:2] for line in post.partition("branches:\n")[2].splitlines()]
     assert rows == [
         ["sent", "succeeded"],
+        ["sentOutsideThread", "succeeded"],
         ["providerRejected", "failed"],
         ["uncertain", "outcome_unknown"],
         ["defect", "failed"],
@@ -121,6 +122,7 @@ def test_json_has_a_version_and_every_fact() -> None:
         "can_reconcile": True,
         "credentials": ["token"],
         "reconcile_credentials": ["token"],
+        "stand_ins": {},
         "scopes": {"token": ["public_repo"]},
         "timeout_seconds": 30.0,
     }

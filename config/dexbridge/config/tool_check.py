@@ -85,7 +85,7 @@ def check_offer(project: Project, tool: str, offered: OfferedOperation) -> Itera
     definition = project.connectors.get(reference.connector_id)
     hints = {field.name: field.hint for field in definition.credentials} if definition else {}
     for credential in operation.credentials:
-        if credential not in connection.credential_names:
+        if operation.held_for(credential, connection.credential_names) is None:
             hint = hints.get(credential, "").rstrip(".")
             yield _fault(
                 project,

@@ -168,7 +168,7 @@ class _Bound(Generic[In]):
         try:
             async with asyncio.timeout(self._operation.timeout.total_seconds()):
                 held.update(await self._read_credentials(self._operation.credentials))
-                secrets.update({name: held[name] for name in self._operation.credentials if name in held})
+                secrets.update(self._usable(self._operation.credentials, held))
                 for name in self._operation.credentials:
                     dispatch.credential(name)
                 attempt = await self._send(dispatch)
@@ -243,7 +243,7 @@ class _Bound(Generic[In]):
             async with asyncio.timeout(self._operation.timeout.total_seconds()):
                 names = self._operation.reconcile_credentials or self._operation.credentials
                 held.update(await self._read_credentials(names))
-                secrets = {name: held[name] for name in names if name in held}
+                secrets = self._usable(names, held)
                 inquiry = Inquiry(self._operation, self.reference, call, given, secrets, key, opened_at, ended_by)
                 found = await self._reconcile(inquiry)
             return redact_reconciliation(
@@ -309,6 +309,11 @@ class _Bound(Generic[In]):
     async def _read_credentials(self, names: tuple[str, ...]) -> Mapping[str, Secret]:
         """All the connection holds: the operation gets those it names, what it hands back is searched for all."""
         return await self._connection.read_credentials() if names else {}
+
+    def _usable(self, names: tuple[str, ...], held: Mapping[str, Secret]) -> dict[str, Secret]:
+        """Those of the held credentials that the operation names, or the stand-ins of those that are not held."""
+        used = (self._operation.held_for(name, held) for name in names)
+        return {name: held[name] for name in used if name is not None}
 
     def _failure(self, kind: FailureKind, message: str) -> Failure:
         return Failure(kind, self._operation.connector_id, self._operation.operation_id, message)

@@ -39,17 +39,20 @@ class _Setting(Generic[In]):
     idempotency_key: str | None
 
     def credential(self, name: str) -> Secret:
-        """The credential of that name, as it is at this moment.
+        """The credential of that name, or else its stand-in, as it is at this moment.
 
         Raises:
-            CredentialsUnavailable: the connection does not hold it.
+            CredentialsUnavailable: the connection holds neither.
         """
-        secret = self.credentials.get(name)
-        if secret is None:
+        found = self.operation.held_for(name, self.credentials)
+        if found is None:
+            stand_in = self.operation.stand_ins.get(name)
+            lacks = name if stand_in is None else f"{name} and no {stand_in}"
             raise CredentialsUnavailable(
-                f"Connection {self.reference} has no {name}; add it to the connection file, {self._purpose()} needs it."
+                f"Connection {self.reference} has no {lacks}; add it to the connection file, "
+                f"{self._purpose()} needs it."
             )
-        return secret
+        return self.credentials[found]
 
     def _purpose(self) -> str:
         return self.operation.operation_id

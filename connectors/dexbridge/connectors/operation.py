@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -68,6 +68,10 @@ def _no_scopes() -> Mapping[str, tuple[str, ...]]:
     return {}
 
 
+def _no_stand_ins() -> Mapping[str, str]:
+    return {}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Operation:
     """What an operation is called, takes, gives and needs. Write `Query(...)` or `Mutation(...)`.
@@ -83,6 +87,8 @@ class Operation:
         branches: every way it can end; `defect` always, `uncertain` on Mutations only.
         credentials: names of the credentials a dispatch needs.
         reconcile_credentials: names of those `reconcile` needs; empty means the same as `credentials`.
+        stand_ins: for a credential the name of another that does where the connection holds only that one; it
+            needs the same scopes.
         scopes: the provider's scopes for each credential.
         safe_to_retry: a Mutation whose repetition changes nothing further.
         can_reconcile: the operation can tell afterwards whether a Mutation was carried out.
@@ -105,6 +111,7 @@ class Operation:
     branches: tuple[Branch, ...]
     credentials: tuple[str, ...] = ()
     reconcile_credentials: tuple[str, ...] = ()
+    stand_ins: Mapping[str, str] = field(default_factory=_no_stand_ins)
     scopes: Mapping[str, tuple[str, ...]] = field(default_factory=_no_scopes)
     safe_to_retry: bool = False
     can_reconcile: bool = False
@@ -160,6 +167,10 @@ class Operation:
                 "its input must refuse unknown fields; derive it from OperationInput.",
             ),
             (
+                bool(set(self.stand_ins) - {*self.credentials, *self.reconcile_credentials}),
+                "stand_ins name a credential that the operation does not list.",
+            ),
+            (
                 bool(set(self.scopes) - {*self.credentials, *self.reconcile_credentials}),
                 "scopes name a credential that the operation does not list.",
             ),
@@ -177,6 +188,11 @@ class Operation:
     def happy_branch(self) -> str:
         """The first branch that means success."""
         return next(b.id for b in self.branches if b.outcome is BranchOutcome.SUCCEEDED)
+
+    def held_for(self, credential: str, held: Container[str]) -> str | None:
+        """Which credential a connection that holds these uses for one of ours: itself, its stand-in, or none."""
+        names = (credential, self.stand_ins.get(credential, credential))
+        return next((name for name in names if name in held), None)
 
     def outcome_of(self, branch_id: str) -> BranchOutcome:
         """What a branch means; an unlisted one fails a Query and leaves a Mutation's outcome unknown."""

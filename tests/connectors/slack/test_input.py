@@ -75,6 +75,29 @@ def test_s6_a_connection_may_set_another_limit() -> None:
         assert fault.startswith("text: is 12,001 characters long, the limit is 12,000")
 
 
+def test_a_connection_may_post_to_its_channels_only() -> None:
+    settings = {"channels": ["C0123456789", "C0000000002"], "maxMessageCharacters": 100}
+    held = MemoryConnection("slack", "narrow", configuration=settings)
+    connection = slack.new_project_connection(MemoryProject(held), "narrow")
+    for bound, given in (
+        (connection.post_thread_reply(), REPLY),
+        (connection.post_channel_message(), {"channel_id": "C0123456789", "text": "Hello"}),
+    ):
+        assert bound.validate(given)["channel_id"] == "C0123456789"
+        assert bound.input_schema()["properties"]["channel_id"]["enum"] == settings["channels"]
+        (fault,) = faults(bound, {**given, "channel_id": "C0999999999"})
+        assert fault.startswith("channel_id: ")
+        assert "may post to C0123456789, C0000000002 only" in fault
+        (fault,) = faults(bound, {**given, "text": "<" * 100})
+        assert "the limit is 100" in fault
+    assert connection.list_thread_messages().validate({**IDS, "channel_id": "C0999999999"})
+    for wrong in (["#general"], "C0123456789", [1]):
+        with pytest.raises(slack.InvalidSlackConfiguration, match="channels"):
+            slack.new_project_connection(
+                MemoryProject(MemoryConnection("slack", "narrow", configuration={"channels": wrong})), "narrow"
+            )
+
+
 @pytest.mark.parametrize("blank", ["", " ", "\n\t", "\u00a0\u3000", *"\ufeff\u3164\u2800\u115f\u034f\u200d\ufe0f"])
 def test_a_blank_text_is_refused(connection: slack.Connection, blank: str) -> None:
     (fault,) = faults(connection.post_thread_reply(), {**REPLY, "text": blank})

@@ -141,14 +141,15 @@ async def test_a_read_on_a_dropped_kept_connection_is_not_silently_repeated(
     assert len(server.requests) == 2
 
 
-async def test_reads_need_the_user_token(
+async def test_reads_need_a_token(
     connection: slack.Connection, held: MemoryConnection, server: LocalSlack, call_for: CallFor
 ) -> None:
     held.set_credential("user_token", None)
+    held.set_credential("bot_token", None)
     attempt = await read(connection.list_thread_messages(), call_for)
     assert isinstance(attempt, BranchTaken)
     assert attempt.branch == "defect"
     assert attempt.failure is not None
     assert attempt.failure.kind is FailureKind.AUTHENTICATION
-    assert "user_token" in attempt.failure.message
+    assert "has no user_token and no bot_token" in attempt.failure.message
     assert server.requests == []

@@ -204,12 +204,13 @@ async def test_what_cannot_be_read_leaves_the_outcome_unknown(
     assert len(server.requests) == 1
 
 
-async def test_without_a_user_token_the_outcome_stays_unknown(
+async def test_without_a_token_the_outcome_stays_unknown(
     look_for_reply: Look, held: MemoryConnection, server: LocalSlack
 ) -> None:
     held.set_credential("user_token", None)
+    held.set_credential("bot_token", None)
     found = await look_for_reply()
     assert isinstance(found, CannotTell)
-    assert "has no user_token" in found.message
+    assert "has no user_token and no bot_token" in found.message
     assert "looking up whether postThreadReply was carried out needs it" in found.message
     assert server.requests == []

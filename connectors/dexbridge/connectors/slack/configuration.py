@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -13,6 +13,8 @@ from dexbridge.connectors.http_pool import MAX_BODY_BYTES
 DEFAULT_TEXT_LIMIT: Final = 4_000
 LARGEST_TEXT_LIMIT: Final = 40_000
 
+CHANNEL_PATTERN: Final = r"^[CGD][A-Z0-9]{2,}$"
+
 
 class SlackConfiguration(ConnectorConfiguration):
     """The `configuration` of a Slack connection. Its errors never echo a value."""
@@ -20,6 +22,12 @@ class SlackConfiguration(ConnectorConfiguration):
     endpoint: HttpEndpoint = Field(
         default="https://slack.com/api",
         description="Where Slack's Web API is; https, or http on this machine only.",
+    )
+    channels: tuple[Annotated[str, Field(pattern=CHANNEL_PATTERN)], ...] = Field(
+        default=(),
+        strict=False,
+        description="The only channels this connection may post to, by ID; none listed means every channel it can "
+        "post to. Reading is not limited.",
     )
     max_response_bytes: int = Field(
         default=MAX_BODY_BYTES,

@@ -15,7 +15,9 @@ from dexbridge.connectors.slack.models import (
     GetThreadReplyInput,
     ListThreadMessagesInput,
     PostChannelMessageInput,
+    PostInput,
     PostThreadReplyInput,
+    for_channels,
     with_text_limit,
 )
 from dexbridge.connectors.slack.operations import (
@@ -70,7 +72,7 @@ class Connection:
         return f"<slack.Connection {self.reference}>"
 
     def list_thread_messages(self) -> BoundOperation:
-        """listThreadMessages: one page of a thread. Needs `user_token`."""
+        """listThreadMessages: one page of a thread. Needs `user_token`, or else `bot_token`."""
         return bind_operation(
             LIST_THREAD_MESSAGES,
             self._connection,
@@ -79,7 +81,7 @@ class Connection:
         )
 
     def get_thread_reply(self) -> BoundOperation:
-        """getThreadReply: one reply by its timestamp. Needs `user_token`."""
+        """getThreadReply: one reply by its timestamp. Needs `user_token`, or else `bot_token`."""
         return bind_operation(
             GET_THREAD_REPLY,
             self._connection,
@@ -88,26 +90,30 @@ class Connection:
         )
 
     def post_channel_message(self) -> BoundOperation:
-        """postChannelMessage: a new message in a channel. Needs `bot_token`; `user_token` to reconcile."""
+        """postChannelMessage: a new message in a channel. Needs `bot_token`; without `user_token` it looks up, too."""
         return bind_operation(
             POST_CHANNEL_MESSAGE,
             self._connection,
-            with_text_limit(PostChannelMessageInput, self._configuration.max_message_characters),
+            self._limited(PostChannelMessageInput),
             send=partial(post, self._api),
             reconcile=partial(reconcile, self._api),
             settling_time=self._settling_time,
         )
 
     def post_thread_reply(self) -> BoundOperation:
-        """postThreadReply: a reply in a thread. Needs `bot_token`; `user_token` to reconcile."""
+        """postThreadReply: a reply in a thread. Needs `bot_token`; without `user_token` it looks up, too."""
         return bind_operation(
             POST_THREAD_REPLY,
             self._connection,
-            with_text_limit(PostThreadReplyInput, self._configuration.max_message_characters),
+            self._limited(PostThreadReplyInput),
             send=partial(post, self._api),
             reconcile=partial(reconcile, self._api),
             settling_time=self._settling_time,
         )
+
+    def _limited(self, model: type[PostInput]) -> type[PostInput]:
+        limited = with_text_limit(model, self._configuration.max_message_characters)
+        return for_channels(limited, self._configuration.channels)
 
     async def close(self) -> None:
         """Closes the HTTP connections; the project does this too. A later call opens new ones."""

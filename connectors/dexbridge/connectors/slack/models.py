@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self, TypeAlias, TypeVar, cast
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, cast
 
 from pydantic import Field, create_model, model_validator
 
 from dexbridge.connectors.input_schema import Advice, NotBlank, OperationInput, OperationOutput
-from dexbridge.connectors.slack.configuration import DEFAULT_TEXT_LIMIT
+from dexbridge.connectors.slack.configuration import CHANNEL_PATTERN, DEFAULT_TEXT_LIMIT
 from dexbridge.connectors.slack.outgoing import sent_text
 
 ChannelId: TypeAlias = Annotated[
     str,
     Field(
-        pattern=r"^[CGD][A-Z0-9]{2,}$",
+        pattern=CHANNEL_PATTERN,
         description="The channel's ID, such as C0123456789; not its #name.",
     ),
     Advice(
@@ -139,6 +140,18 @@ def with_text_limit(model: type[PostInput], limit: int) -> type[PostInput]:
     limited = create_model(model.__name__, __base__=model, text=(text, ...))
     limited.text_limit = limit
     return limited
+
+
+def for_channels(model: type[PostInput], channels: Sequence[str]) -> type[PostInput]:
+    """The input model of a connection that may post to these channels only; none means any."""
+    if not channels:
+        return model
+    allowed: Any = Annotated[
+        Literal[tuple(channels)],
+        Field(description="The ID of one of the channels this connection may post to."),
+        Advice(f"this connection may post to {', '.join(channels)} only"),
+    ]
+    return create_model(model.__name__, __base__=model, channel_id=(allowed, ...))
 
 
 class ListThreadMessagesInput(OperationInput):

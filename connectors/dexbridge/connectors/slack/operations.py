@@ -35,6 +35,9 @@ _OUTSIDE_THREAD: Final = Branch(
 
 _USER_SCOPES: Final = ("channels:history", "groups:history")
 
+_READER: Final = {"user_token": "bot_token"}
+"""A connection of a bot alone reads and looks up with the bot's token, where that has the scopes."""
+
 _ID_HINT: Final = "Channels are named by ID (C0123456789)."
 
 LIST_THREAD_MESSAGES: Final = Query(
@@ -54,6 +57,7 @@ LIST_THREAD_MESSAGES: Final = Query(
         _DEFECT,
     ),
     credentials=("user_token",),
+    stand_ins=_READER,
     scopes={"user_token": _USER_SCOPES},
     exposed_to_agents=True,
 )
@@ -73,6 +77,7 @@ GET_THREAD_REPLY: Final = Query(
         _DEFECT,
     ),
     credentials=("user_token",),
+    stand_ins=_READER,
     scopes={"user_token": _USER_SCOPES},
     exposed_to_agents=True,
 )
@@ -90,6 +95,7 @@ POST_CHANNEL_MESSAGE: Final = Mutation(
     branches=(_SENT, _REJECTED, _UNCERTAIN, _DEFECT),
     credentials=("bot_token",),
     reconcile_credentials=("user_token",),
+    stand_ins=_READER,
     scopes={"bot_token": ("chat:write",), "user_token": _USER_SCOPES},
     can_reconcile=True,
     exposed_to_agents=True,
@@ -108,6 +114,7 @@ POST_THREAD_REPLY: Final = Mutation(
     branches=(_SENT, _OUTSIDE_THREAD, _REJECTED, _UNCERTAIN, _DEFECT),
     credentials=("bot_token",),
     reconcile_credentials=("user_token",),
+    stand_ins=_READER,
     scopes={"bot_token": ("chat:write",), "user_token": _USER_SCOPES},
     can_reconcile=True,
     exposed_to_agents=True,

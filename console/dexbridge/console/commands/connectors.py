@@ -110,6 +110,7 @@ def _operation_to_json(operation: Operation) -> dict[str, Any]:
         "can_reconcile": operation.can_reconcile,
         "credentials": list(operation.credentials),
         "reconcile_credentials": list(_reconcile_credentials(operation)),
+        "stand_ins": dict(operation.stand_ins),
         "scopes": {name: list(scopes) for name, scopes in operation.scopes.items()},
         "timeout_seconds": operation.timeout.total_seconds(),
         "branches": [
@@ -161,7 +162,11 @@ def _operation_lines(operation: Operation) -> Iterator[str]:
 
 
 def _with_scopes(operation: Operation, credentials: tuple[str, ...]) -> str:
-    named = (
-        f"{name} ({', '.join(operation.scopes[name])})" if operation.scopes.get(name) else name for name in credentials
-    )
-    return ", ".join(named) or "none"
+    return ", ".join(_with_scope(operation, name) for name in credentials) or "none"
+
+
+def _with_scope(operation: Operation, credential: str) -> str:
+    stand_in = operation.stand_ins.get(credential)
+    named = credential if stand_in is None else f"{credential} or else {stand_in}"
+    scopes = operation.scopes.get(credential)
+    return f"{named} ({', '.join(scopes)})" if scopes else named

@@ -69,7 +69,9 @@ class BranchChecks(Scenes[Server]):
         if branch_id == UNCERTAIN:
             stage.server.fail_next(ANY_REQUEST, DropAfterPost())
         elif branch_id == DEFECT and operation.credentials:
-            stage.held.set_credential(operation.credentials[0], None)
+            name = operation.credentials[0]
+            for one in (name, operation.stand_ins.get(name, name)):
+                stage.held.set_credential(one, None)
         elif branch_id == DEFECT:
             arguments["no_such_argument"] = 1
         elif branch_id != operation.happy_branch:
