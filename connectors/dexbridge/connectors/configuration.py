@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from dexbridge.connectors.errors import ConnectorError
-from dexbridge.connectors.http_pool import LOOPBACK_HOSTS
 from dexbridge.connectors.project import ProjectConnection
+from dexbridge.connectors.proxies import LOOPBACK_HOSTS
 
 Configuration = TypeVar("Configuration", bound=BaseModel)
 

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from dexbridge.connectors.errors import ConnectorError, NoAnswer, NotConnected, SecondRequest
 from dexbridge.connectors.json_body import read_json
+from dexbridge.connectors.proxies import proxy_for
 from dexbridge.connectors.retry_after import parse_retry_after
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ _KEEP_ALIVE: Final = timedelta(seconds=15)
 """Short, because a request on a connection the provider just closed is uncertain for nothing."""
 
 _CONNECTIONS: Final = 20
-
-LOOPBACK_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True)
@@ -95,6 +94,8 @@ class _Passage:
 class HttpPool:
     """The HTTP connections of one provider connection: never a re-sent request, never a followed redirect.
 
+    Proxies are those of the environment; see `proxy_for`.
+
     Args:
         timeout: from asking for a connection to the last byte of the answer.
 
@@ -115,7 +116,6 @@ class HttpPool:
         params: Mapping[str, str] | None = None,
         json: Any = None,
         data: Any = None,
-        proxy: str | None = None,
         max_body_bytes: int = MAX_BODY_BYTES,
     ) -> HttpAnswer:
         """Makes one request and reads a bounded answer.
@@ -133,6 +133,7 @@ class HttpPool:
                 raise ValueError(f"The header {name} holds a control character.")
         passage = _Passage(leave)
         host = urlsplit(url).hostname or ""
+        proxy = proxy_for(url)
         try:
             await self._forget_closed_loops()
             async with self._session().request(
@@ -142,7 +143,7 @@ class HttpPool:
                 params=params,
                 json=json,
                 data=data,
-                proxy=None if host in LOOPBACK_HOSTS else proxy,
+                proxy=proxy,
                 allow_redirects=False,
                 trace_request_ctx=passage,
             ) as response:
@@ -158,7 +159,8 @@ class HttpPool:
         if stopped is not None:
             raise stopped
         if not passage.has_left:
-            raise NotConnected(f"No connection to {host} came up ({name}); nothing was sent.")
+            through = "" if proxy is None else " through the proxy the environment names"
+            raise NotConnected(f"No connection to {host} came up{through} ({name}); nothing was sent.")
         raise NoAnswer(f"The request reached {host}, but no answer came back ({name}).")
 
     async def close(self) -> None:
