@@ -2,8 +2,10 @@
 
     python -m benchmarks.slack_faults [--sequences 200] [--seed 1]
 
-Each sequence is one call, made as a Step makes it: at most three attempts, a new one only after a Retry, and one
-look afterwards when the outcome is uncertain. The truth is what the local Slack holds at the end.
+Each sequence is one call, made as a Step makes it: at most three attempts, a new one only after a Retry, and up to
+three looks afterwards when the outcome is uncertain, as long as a look says when to look again. Looks have faults, too;
+Slack rewrites texts, in a fourth of the sequences hides metadata, and in a tenth the thread is gone when the reply
+comes. The truth is what the local Slack holds at the end.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from dexbridge.connectors import (
     CannotTell,
     FoundNotSent,
     FoundSent,
+    Reconciliation,
     Retry,
     Uncertain,
     slack,
@@ -45,12 +48,13 @@ from dexbridge.connectors.testing.slack_faults import (
     rate_limited,
     redirect,
 )
-from dexbridge.connectors.testing.slack_workspace import SEEDED_CHANNEL
+from dexbridge.connectors.testing.slack_workspace import SEEDED_CHANNEL, Workspace
 
 HTTP_TIMEOUT = timedelta(seconds=0.4)
 LATE = 0.7
 MAX_BYTES = 65_536
 ATTEMPTS = 3
+LOOKS = 3
 LANES = 4
 
 
@@ -101,24 +105,29 @@ def _write_fault(rng: random.Random) -> Fault | None:
     )
 
 
-def _read_fault(rng: random.Random) -> Fault | None:
-    if rng.random() < 0.7:
-        return None
-    return rng.choice(
-        [
-            DropBeforeRead(),
-            DropAfterPost(),
-            rate_limited("60"),
-            ErrorCode("fatal_error"),
-            ErrorCode("missing_scope"),
-            html(),
-            Answer(200, ""),
-            Answer(200, '{"ok":true}'),
-            TruncatedAnswer(),
-            OversizedAnswer(2 * MAX_BYTES),
-            redirect("/api/elsewhere"),
-        ]
-    )
+LASTING: tuple[Fault, ...] = (ErrorCode("missing_scope"), OversizedAnswer(2 * MAX_BYTES))
+PASSING: tuple[Fault, ...] = (
+    DropBeforeRead(),
+    DropAfterPost(),
+    rate_limited("60"),
+    rate_limited("1.5"),
+    ErrorCode("fatal_error"),
+    Answer(503, '{"ok":false,"error":"service_unavailable"}'),
+    html(),
+    Answer(200, ""),
+    Answer(200, '{"ok":true}'),
+    Answer(200, '{"ok":false,"messages":[],"ok":true}'),
+    TruncatedAnswer(),
+    redirect("/api/elsewhere"),
+)
+
+
+def _read_faults(rng: random.Random) -> list[Fault]:
+    if rng.random() < 0.5:
+        return []
+    if rng.random() < 0.2:
+        return [rng.choice(LASTING)]
+    return rng.choices(PASSING, k=rng.randint(1, LOOKS))
 
 
 async def run(sequences: int, seed: int) -> Tally:
@@ -152,11 +161,19 @@ async def _sequence(
 ) -> None:
     operation = connection.post_thread_reply()
     plan = [_write_fault(rng) for _ in range(ATTEMPTS)]
-    read_fault = _read_fault(rng)
+    read_faults = _read_faults(rng)
+    server.workspace = Workspace()  # so that a look in the channel does not meet the other sequences' messages
+    server.hides_metadata = rng.random() < 0.25
     thread = server.workspace.post(SEEDED_CHANNEL, f"Question {number}", user="U0CUSTOMER1")
     arguments = operation.validate(
-        {"channel_id": SEEDED_CHANNEL, "thread_timestamp": thread.ts, "text": f"Sequence {number}"}
+        {
+            "channel_id": SEEDED_CHANNEL,
+            "thread_timestamp": thread.ts,
+            "text": f"🎉 {number} see https://x.example/{number}",
+        }
     )
+    if rng.random() < 0.1:
+        server.workspace.delete(SEEDED_CHANNEL, thread.ts)
     opened_at = datetime.now(UTC)
     attempt: Attempt | None = None
     call = Call(f"bench-{number}", "CallSingleAttemptTool-1", "slack", "postThreadReply")
@@ -180,16 +197,20 @@ async def _sequence(
             call, arguments, opened_at=opened_at, ended_by=datetime.now(UTC) + timedelta(minutes=1)
         )
         await server.settle()
-        if read_fault is not None:
-            server.fail_next("conversations.replies", read_fault)
-        found = await operation.reconcile(call, arguments, opened_at=opened_at, ended_by=datetime.now(UTC))
+        server.fail_next("conversations.replies", *read_faults)
+        found: Reconciliation = early
+        for _ in range(LOOKS):
+            found = await operation.reconcile(call, arguments, opened_at=opened_at, ended_by=datetime.now(UTC))
+            if not isinstance(found, CannotTell) or found.retry_at is None:
+                break
+        server.clear_faults()
         outcome = {FoundSent: "sent", FoundNotSent: "not sent", CannotTell: "unknown"}[type(found)]
         told = _told(found)
         if isinstance(early, FoundNotSent):
             outcome = "not sent, said too early"
     posts = [post.ts for post in server.posts if _call_id(post.metadata) == call.call_id]
     truth = {"sent": {1}, "not sent": {0}, "failed": {0}}
-    if read_fault is not None:
+    if server.hides_metadata or len(read_faults) == LOOKS or (read_faults and read_faults[0] in LASTING):
         truth["unknown"] = {0, 1}
     right = len(posts) in truth.get(outcome, set()) and (told is None or [told] == posts)
     tally.sequences += 1
@@ -197,11 +218,14 @@ async def _sequence(
     tally.outcomes[outcome] = tally.outcomes.get(outcome, 0) + 1
     if not right:
         tally.wrong_outcomes += 1
-        tally.wrong.append(f"{number}: {plan} then {read_fault}: {outcome}, posts {posts}")
+        tally.wrong.append(
+            f"{number}: {plan} then {read_faults}, hidden {server.hides_metadata}: {outcome}, posts {posts}"
+        )
 
 
 def _name(attempt: Attempt | None) -> str:
-    return "sent" if isinstance(attempt, BranchTaken) and attempt.branch == "sent" else "failed"
+    is_sent = isinstance(attempt, BranchTaken) and attempt.branch in {"sent", "sentOutsideThread"}
+    return "sent" if is_sent else "failed"
 
 
 def _timestamp(attempt: Attempt | None) -> str | None:

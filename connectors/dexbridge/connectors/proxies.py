@@ -26,7 +26,7 @@ def proxy_for(url: str) -> str | None:
     host = parts.hostname or ""
     if host in LOOPBACK_HOSTS:
         return None
-    environment: Any = request  # both functions are older than the types of this module
+    environment: Any = request  # its type stubs leave out one of the two functions
     proxies: dict[str, str] = environment.getproxies_environment()
     name = parts.scheme if proxies.get(parts.scheme) else "all"
     proxy = proxies.get(name)

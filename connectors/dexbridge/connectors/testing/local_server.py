@@ -133,6 +133,10 @@ class LocalServer(ABC):
         """Gives every request this fault when none is queued for it; None ends that."""
         self._always = fault
 
+    def clear_faults(self) -> None:
+        """Forgets every queued fault."""
+        self._faults.clear()
+
     async def settle(self) -> None:
         """Waits until every late request has been carried out."""
         await asyncio.gather(*self._late)
@@ -258,7 +262,7 @@ class LocalServer(ABC):
         return await self._admin_faults(request)
 
     async def _admin_clear_faults(self, request: web.Request) -> web.Response:
-        self._faults.clear()
+        self.clear_faults()
         return await self._admin_faults(request)
 
 
