@@ -32,10 +32,12 @@ from dexbridge.connectors.attempt import Attempt, BranchTaken, Retry, Uncertain
 from dexbridge.connectors.attempt_rules import fault_of
 from dexbridge.connectors.bound_operation import BoundOperation, Progress
 from dexbridge.connectors.call import Call
+from dexbridge.connectors.canonical_form import hold_arguments
 from dexbridge.connectors.dispatch import Dispatch, Inquiry
 from dexbridge.connectors.errors import CredentialsUnavailable, InvalidInput, InvalidOperation, NeverSent, NoAnswer
 from dexbridge.connectors.failure import Failure, FailureKind
-from dexbridge.connectors.input_schema import canonical_arguments, input_schema_of, parse_input
+from dexbridge.connectors.input_rules import input_faults
+from dexbridge.connectors.input_schema import input_schema_of, parse_input
 from dexbridge.connectors.operation import DEFECT, UNCERTAIN, Operation, OperationKind
 from dexbridge.connectors.project import ConnectionReference, ProjectConnection
 from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation, look_again
@@ -80,6 +82,9 @@ def bind_operation(
         raise InvalidOperation(
             f"{operation.tool_name}: {input_model.__name__} must be {operation.input.__name__} or a subclass of it."
         )
+    faults = input_faults(input_model) if input_model is not operation.input else ()
+    if faults:
+        raise InvalidOperation(f"{operation.tool_name}: its arguments cannot be offered. {'; '.join(faults)}.")
     if operation.can_reconcile != (reconcile is not None):
         raise InvalidOperation(
             f"{operation.tool_name}: give `reconcile` exactly when the operation says can_reconcile."
@@ -132,7 +137,7 @@ class _Bound(Generic[In]):
         return input_schema_of(self._input_model)
 
     def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        return canonical_arguments(self._parse(arguments))
+        return hold_arguments(self._operation.tool_name, self._input_model, arguments)
 
     async def dispatch(self, call: Call, arguments: Mapping[str, Any], *, progress: Progress | None = None) -> Attempt:
         attempt = await _without_traceback(self._dispatch(call, arguments, progress))

@@ -1,4 +1,4 @@
-"""An operation's arguments: their JSON schema for the model, their check, their canonical form."""
+"""An operation's arguments: their JSON schema for the model, and their check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any, Final, TypeVar, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from dexbridge.connectors.errors import InvalidInput
+from dexbridge.connectors.errors import InvalidInput, InvalidOperation
+from dexbridge.connectors.input_rules import models_in
 from dexbridge.connectors.unseen import is_blank
 
 InputModel = TypeVar("InputModel", bound=BaseModel)
@@ -50,6 +51,9 @@ def input_schema_of(model: type[BaseModel]) -> dict[str, Any]:
     """The JSON schema of an input model in the form agent frameworks take.
 
     An object with `additionalProperties: false`, without `$ref`, `$defs`, titles or combinators at its top.
+
+    Raises:
+        InvalidOperation: a type in it holds itself, so its schema has no end.
     """
     schema = model.model_json_schema()
     definitions = cast(dict[str, Any], schema.pop("$defs", {}))
@@ -60,25 +64,33 @@ def input_schema_of(model: type[BaseModel]) -> dict[str, Any]:
     return plain
 
 
-def _inline(node: Any, definitions: Mapping[str, Any]) -> Any:
+_DATA: Final = frozenset({"default", "const", "enum", "examples"})
+"""Keywords whose values are data, not schemas."""
+
+
+def _inline(node: Any, definitions: Mapping[str, Any], inside: tuple[str, ...] = ()) -> Any:
     if isinstance(node, list):
-        return [_inline(item, definitions) for item in cast(list[Any], node)]
+        return [_inline(item, definitions, inside) for item in cast(list[Any], node)]
     if not isinstance(node, dict):
         return node
     mapping = cast(dict[str, Any], node)
     if "$ref" in mapping:
-        target = copy.deepcopy(definitions[str(mapping["$ref"]).rsplit("/", 1)[1]])
+        name = str(mapping["$ref"]).rsplit("/", 1)[1]
+        if name in inside:
+            raise InvalidOperation(f"{name} holds itself, and agents take no schema without an end; bound its depth.")
         siblings = {key: value for key, value in mapping.items() if key != "$ref"}
-        return _inline({**target, **siblings}, definitions)
+        return _inline({**copy.deepcopy(definitions[name]), **siblings}, definitions, (*inside, name))
     result: dict[str, Any] = {}
     for key, value in mapping.items():
-        if key == "title" and isinstance(value, str):
-            continue
+        if key == "discriminator" or (key == "title" and isinstance(value, str)):
+            continue  # a discriminator is not JSON Schema, and its mapping refers to $defs
         if key == "properties" and isinstance(value, dict):
             properties = cast(dict[str, Any], value)
-            result[key] = {name: _inline(field, definitions) for name, field in properties.items()}
+            result[key] = {name: _inline(field, definitions, inside) for name, field in properties.items()}
+        elif key in _DATA:
+            result[key] = value
         else:
-            result[key] = _inline(value, definitions)
+            result[key] = _inline(value, definitions, inside)
     return result
 
 
@@ -99,11 +111,6 @@ def parse_input(operation: str, model: type[InputModel], arguments: Mapping[str,
     raise InvalidInput(operation, tuple(dict.fromkeys(_fault(model, detail) for detail in details)))
 
 
-def canonical_arguments(parsed: BaseModel) -> dict[str, Any]:
-    """The one JSON form of checked arguments: defaults filled in, absent values left out."""
-    return parsed.model_dump(mode="json", by_alias=True, exclude_none=True)
-
-
 _JSON_NAMES: Final[Mapping[type, str]] = {
     bool: "a boolean",
     int: "a number",
@@ -119,17 +126,33 @@ def _fault(model: type[BaseModel], detail: ErrorDetails) -> str:
     text = _what_is_wrong(detail)
     if not location:
         # A check of the whole input may name the field itself: "reply_timestamp: must differ ...".
-        return text if text.split(":")[0] in model.model_fields else f"arguments: {text}"
-    advice = _advice(model, str(location[0]))
+        name, colon, rest = text.partition(":")
+        known = _names(model)
+        if not colon or name not in {*known, *known.values()}:
+            return f"arguments: {text}"
+        return f"{known.get(name, name)}:{rest}"
+    advice = _advice(model, location)
     name = ".".join(str(part) for part in location)
     return f"{name}: {text}{'; ' + advice if advice else ''}"
 
 
-def _advice(model: type[BaseModel], field: str) -> str:
-    info = model.model_fields.get(field)
-    if info is None:
-        return f"the arguments are: {', '.join(model.model_fields)}"
-    return "; ".join(item.text for item in info.metadata if isinstance(item, Advice))
+def _names(model: type[BaseModel]) -> dict[str, str]:
+    """Each field's name in Python, with the name it has in the arguments."""
+    return {name: info.alias or name for name, info in model.model_fields.items()}
+
+
+def _advice(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
+    """The advice of the innermost field that has some, or the names to choose from where there is no such field."""
+    advice, models = "", (model,)
+    for part in location:
+        fields = {(info.alias or name): info for one in models for name, info in one.model_fields.items()}
+        info = fields.get(str(part))
+        if info is not None:
+            own = "; ".join(item.text for item in info.metadata if isinstance(item, Advice))
+            advice, models = own or advice, models_in(info.annotation)
+        elif part is location[0]:
+            return f"the arguments are: {', '.join(fields)}"
+    return advice
 
 
 def _what_is_wrong(detail: ErrorDetails) -> str:

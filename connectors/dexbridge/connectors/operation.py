@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from dexbridge.connectors.call import CONNECTOR_ID_PATTERN, OPERATION_ID_PATTERN
 from dexbridge.connectors.errors import InvalidOperation
+from dexbridge.connectors.input_rules import input_faults
 
 _BRANCH_ID_PATTERN: Final = re.compile(r"[a-z][A-Za-z0-9]*")
 
@@ -82,7 +83,8 @@ class Operation:
         kind: set by `Query` and `Mutation`.
         title: a few words for people.
         description: what the model reads to decide on the call.
-        input: an `OperationInput`: snake_case fields, no others accepted.
+        input: an `OperationInput`: snake_case fields, no others accepted, models inside of it no less strict. What
+            cannot be read back from its canonical form (sets, secrets, computed fields) is refused by name.
         output: what the happy branch carries.
         branches: every way it can end; `defect` always, `uncertain` on Mutations only.
         credentials: names of the credentials a dispatch needs.
@@ -124,6 +126,12 @@ class Operation:
         fault = self._first_fault()
         if fault:
             raise InvalidOperation(f"Operation {self.connector_id}.{self.operation_id}: {fault}")
+        faults = input_faults(self.input)
+        if faults:
+            raise InvalidOperation(
+                f"Operation {self.connector_id}.{self.operation_id}: its arguments cannot be offered. "
+                f"{'; '.join(faults)}."
+            )
 
     def _first_fault(self) -> str | None:
         ids = [branch.id for branch in self.branches]

@@ -222,6 +222,13 @@ def test_an_operation_without_an_example_or_a_binding_is_found(changed: Change) 
         suite.test_every_operation_is_bound_and_has_an_example()
 
 
+def test_an_argument_that_changes_when_it_is_read_again_is_found(changed: Change) -> None:
+    louder = '__import__("pydantic").PlainSerializer(lambda text: text.upper()), Advice("write 1 to 1000'
+    suite = changed("operations.py", 'Advice("write 1 to 1000', louder)
+    with pytest.raises(pytest.fail.Exception, match=r"does not read its own canonical form as the same: text: "):
+        suite.test_what_is_approved_is_what_is_read_again("addNote")
+
+
 @pytest.mark.parametrize("pattern", ["", r'pattern=r"^[A-Za-z0-9.-]{1,40}$", ', r'pattern=r"^[^/.?#]+$", '])
 def test_an_argument_that_leads_to_another_place_is_found(changed: Change, pattern: str) -> None:
     suite = changed("operations.py", r'pattern=r"^[A-Za-z0-9-]{1,40}$", ', pattern)

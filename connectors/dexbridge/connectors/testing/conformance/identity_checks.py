@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, Final, cast
 
 import jsonschema
@@ -11,6 +12,7 @@ import pytest
 from jsonschema.exceptions import SchemaError
 from pydantic import ValidationError
 
+from dexbridge.connectors.canonical_form import CHANGED
 from dexbridge.connectors.errors import ConnectorError, InvalidInput
 from dexbridge.connectors.operation import Operation
 from dexbridge.connectors.testing.conformance.stage import PATIENT, Scenes, Server, Stage, complain, require
@@ -144,6 +146,34 @@ class SchemaChecks(Scenes[Server]):
 
         require(self.play(again) == accepted, "Validated arguments must stay the same when they are validated again.")
 
+    def test_what_is_approved_is_what_is_read_again(self, operation_id: str) -> None:
+        example = dict(self.example(operation_id).arguments)
+
+        async def scene(stage: Stage[Server]) -> None:
+            bound = stage.bound[operation_id]
+            properties = cast(dict[str, dict[str, Any]], bound.input_schema()["properties"])
+            cases = [{**example, name: value} for name, about in properties.items() for value in _values(about)]
+            cases += [{key: value for key, value in example.items() if key != name} for name in example]
+            for given in (example, *cases):
+                try:
+                    canonical = bound.validate(given)
+                except InvalidInput as refused:
+                    require(
+                        CHANGED not in str(refused),
+                        f"{operation_id} takes {given} and does not read its own canonical form as the same: "
+                        f"{'; '.join(refused.faults)}.",
+                    )
+                    continue
+                lost = [name for name, value in given.items() if value is not None and name not in canonical]
+                require(not lost, f"{operation_id} takes {given} and drops {lost}.")
+                require(
+                    bound.validate(canonical) == canonical,
+                    f"{operation_id} takes {given} and makes {canonical} of it, which it then reads as "
+                    f"{bound.validate(canonical)}.",
+                )
+
+        self.play(scene)
+
     def test_wrong_arguments_are_refused_by_name_and_not_sent(self, operation_id: str) -> None:
         schema, _ = self._schema(operation_id)
         example = dict(self.example(operation_id).arguments)
@@ -173,3 +203,14 @@ class SchemaChecks(Scenes[Server]):
             return bound.input_schema(), bound.validate(self.example(operation_id).arguments)
 
         return self.play(scene)
+
+
+def _values(about: Mapping[str, Any]) -> list[Any]:
+    """Values that an argument's schema names: null, its default, its choices, its examples, its bounds."""
+    found: list[Any] = []
+    for one in (about, *about.get("anyOf", ()), *about.get("oneOf", ())):
+        found += [None] if one.get("type") == "null" else []
+        found += [False, True] if one.get("type") == "boolean" else []
+        found += [one[word] for word in ("default", "const", "minimum", "maximum") if word in one]
+        found += [*one.get("enum", ()), *one.get("examples", ())]
+    return found
