@@ -129,6 +129,8 @@ UNCLEAR: list[tuple[str, Fault, int]] = [
     ("a redirect that added", redirect("/repos/x/y", posted=True), 1),
     ("an unknown status", refusal(418), 0),
     ("HTTP 429 with the comment", Answer(429, CREATED, posted=True), 1),
+    ("created, with a key twice", Answer(201, CREATED.replace("{", '{"id":2,', 1), posted=True), 1),
+    ("a refusal with a key twice", Answer(422, '{"message":"no","message":"yes"}'), 0),
     ("HTTP 429 with half the comment", Answer(429, CREATED[:20], posted=True), 1),
     *(
         (f"HTTP {status} with a message and the comment", refused_and_created(status, headers), 1)
@@ -173,6 +175,7 @@ def _reset(seconds: int, *, clock: int = 0) -> dict[str, str]:
     }
 
 
+TOO_QUICK = {"resource": "IssueComment", "code": "custom", "field": "body", "message": "was submitted too quickly"}
 LIMITED: list[tuple[str, Callable[[], Fault], tuple[float, float] | None]] = [
     ("429 with 2 s", lambda: refusal(429, headers={"Retry-After": "2"}), (2, 2)),
     ("403 with 2 s", lambda: refusal(403, headers={"Retry-After": "2"}), (2, 2)),
@@ -186,6 +189,9 @@ LIMITED: list[tuple[str, Callable[[], Fault], tuple[float, float] | None]] = [
     ("a secondary limit", lambda: refusal(403, "You have exceeded a secondary rate limit."), (60, 60)),
     ("abuse detection", lambda: refusal(403, "You have triggered an abuse detection mechanism."), (60, 60)),
     ("429 without anything", lambda: refusal(429), (60, 60)),
+    ("too many comments", lambda: refusal(422, "Validation Failed", errors=[TOO_QUICK]), (60, 60)),
+    ("too many, as a text", lambda: refusal(422, "Validation Failed", errors=["was submitted too quickly"]), (60, 60)),
+    ("too many, in the message", lambda: refusal(403, "Comment was submitted too quickly"), (60, 60)),
 ]
 
 
@@ -207,6 +213,19 @@ async def test_a_limit_is_a_retry_after_its_delay(
     assert len(server.comments) == 1
 
 
+async def test_an_issue_that_github_does_not_know_everywhere_yet_is_tried_again(
+    comment: CommentOn, server: LocalGitHub
+) -> None:
+    early = {"message": "Could not resolve to a node with the global id of 'I_kwDO'"}
+    server.fail_next(POST, refusal(422, "Validation Failed", errors=[early]))
+    attempt = await comment()
+    assert isinstance(attempt, Retry)
+    assert (attempt.failure.kind, attempt.delay) == (FailureKind.AVAILABILITY, None)
+    assert "nothing was done" in render_for_model(ADD_ISSUE_COMMENT, attempt)
+    assert isinstance(await comment(), BranchTaken)
+    assert len(server.comments) == 1
+
+
 SSO = {"X-GitHub-SSO": "required; url=https://github.com/orgs/octo-org/sso?authorization_request=A1"}
 REFUSED: list[tuple[Answer, FailureKind, str]] = [
     (refusal(401, "Bad credentials"), FailureKind.AUTHENTICATION, "token"),
@@ -214,23 +233,66 @@ REFUSED: list[tuple[Answer, FailureKind, str]] = [
     (refusal(403, "Resource protected by organization SAML", SSO), FailureKind.AUTHORIZATION, "single sign-on"),
     (refusal(403, "Repository was archived so is read-only."), FailureKind.CONFLICT, "archived"),
     (refusal(403, "User is blocked"), FailureKind.AUTHORIZATION, "blocked"),
+    (refusal(403, "Repository access blocked", block={"reason": "tos"}), FailureKind.AUTHORIZATION, "use another one"),
+    (
+        refusal(
+            403,
+            "Although you appear to have the correct authorization credentials, the `octo-org` organization has an IP "
+            "allow list enabled, and your IP address is not permitted to access this resource.",
+        ),
+        FailureKind.AUTHORIZATION,
+        "IP addresses",
+    ),
+    (
+        refusal(
+            403,
+            "The 'octo-org' organization forbids access via a fine-grained personal access tokens if the token's "
+            "lifetime is greater than 366 days.",
+        ),
+        FailureKind.AUTHORIZATION,
+        "shorter lifetime",
+    ),
+    (
+        refusal(403, "`octo-org` forbids access via a personal access token (classic)."),
+        FailureKind.AUTHORIZATION,
+        "another kind",
+    ),
+    (
+        refusal(403, "Resource protected by organization SAML enforcement. You must grant your OAuth token access."),
+        FailureKind.AUTHORIZATION,
+        "single sign-on",
+    ),
+    (refusal(403, "Unable to create comment because issue is locked."), FailureKind.CONFLICT, "ask a maintainer"),
+    (refusal(403, "Repository has been locked for migration."), FailureKind.CONFLICT, "while it is moved"),
+    (refusal(403, "Sorry. Your account was suspended."), FailureKind.AUTHORIZATION, "suspended"),
+    (refusal(403, "Must have admin rights to Repository."), FailureKind.AUTHORIZATION, "permission Issues"),
     (refusal(404, "Not Found"), FailureKind.NOT_FOUND, "repository and issue_number"),
     (refusal(410, "Issues are disabled for this repo"), FailureKind.NOT_FOUND, "switched off"),
     (refusal(301, "Moved Permanently", {"Location": "/repositories/1"}), FailureKind.NOT_FOUND, "renamed"),
     (refusal(307, "Temporary Redirect", {"Location": "/repositories/1"}), FailureKind.NOT_FOUND, "renamed"),
-    (refusal(422, "Validation Failed", errors=[{"field": "body", "code": "too_long"}]), FailureKind.VALIDATION, "body"),
-    (refusal(422, errors=[{"field": "a b", "code": "<x>"}, "text", 1]), FailureKind.VALIDATION, "schema"),
-    (refusal(409), FailureKind.CONFLICT, "state"),
     (refusal(451), FailureKind.AUTHORIZATION, "legal"),
-    (refusal(415), FailureKind.PROVIDER_REJECTION, "documentation"),
 ]
+UNEXPLAINED: list[tuple[Answer, FailureKind, str]] = [
+    (refusal(403, "The\u202e moon\n is\tfull"), FailureKind.AUTHORIZATION, 'GitHub says: "The moon is full"'),
+    (refusal(403, f"See https://x.example/a?t={'k1' * 9} and {'Ab' * 9}."), FailureKind.AUTHORIZATION,
+     '"See https://x.example/a and [redacted]"'),
+    (refusal(403, "the lamp " * 60), FailureKind.AUTHORIZATION, 'lamp t…"'),
+    (refusal(422, "Validation Failed", errors=[{"field": "body", "code": "too_long"}]), FailureKind.VALIDATION,
+     "(body too_long)"),
+    (refusal(422, errors=[{"field": "a b", "code": "<x>"}, "too long", 1]), FailureKind.VALIDATION,
+     '"words of the provider. too long"'),
+    (refusal(409), FailureKind.CONFLICT, "words of the provider"),
+    (refusal(415), FailureKind.PROVIDER_REJECTION, "words of the provider"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("fault", "kind", "helps"), REFUSED, ids=[f"{i} {row[0].status}" for i, row in enumerate(REFUSED)]
+    ("fault", "kind", "helps", "quoted"),
+    [*((*row, False) for row in REFUSED), *((*row, True) for row in UNEXPLAINED)],
+    ids=[f"{i} {row[0].status}" for i, row in enumerate([*REFUSED, *UNEXPLAINED])],
 )
 async def test_a_refusal_names_the_status_and_what_helps(
-    comment: CommentOn, server: LocalGitHub, fault: Answer, kind: FailureKind, helps: str
+    comment: CommentOn, server: LocalGitHub, *, fault: Answer, kind: FailureKind, helps: str, quoted: bool
 ) -> None:
     server.fail_next(POST, fault)
     attempt = await comment()
@@ -241,7 +303,8 @@ async def test_a_refusal_names_the_status_and_what_helps(
     text = render_for_model(ADD_ISSUE_COMMENT, attempt)
     assert f"HTTP {fault.status}" in text
     assert helps in text
-    assert json.loads(fault.body)["message"] not in text
+    assert ("GitHub says" in text) == quoted
+    assert quoted or json.loads(fault.body)["message"] not in text
     assert len(server.requests) == 1
 
 

@@ -28,6 +28,9 @@ _REFUSALS: Final = frozenset(
 _CREATED: Final = frozenset({"id", "node_id", "html_url", "created_at"})
 """What an object of GitHub's has at its top level, and no refusal of GitHub's."""
 
+_LIMITS: Final = ("rate limit", "abuse detection", "submitted too quickly")
+_NOT_READY: Final = "could not resolve to a node"
+
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9:._-]{1,80}")
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
 
@@ -36,7 +39,7 @@ class Proof(StrEnum):
     """What an answer proves."""
 
     DONE = "done"
-    NOT_DONE_LIMITED = "not done: rate limit"
+    NOT_DONE_YET = "not done: a limit, or too early; the same call may be made again later"
     NOT_DONE_REFUSED = "not done: refused by GitHub"
     UNAVAILABLE = "nothing: GitHub had an inner fault"
     UNREADABLE = "nothing: not an answer of GitHub's REST API"
@@ -73,9 +76,9 @@ class GitHubAnswer:
     clock: datetime | None = None
 
     @property
-    def message(self) -> str:
-        """GitHub's own words; for telling cases apart, never to be shown."""
-        return _text(self.payload, "message")
+    def said(self) -> str:
+        """GitHub's own sentences: the message, and those of its errors. They may echo anything."""
+        return _said(self.payload)
 
 
 def read_answer(answer: HttpAnswer, *, done: int) -> GitHubAnswer:
@@ -113,10 +116,14 @@ def read_answer(answer: HttpAnswer, *, done: int) -> GitHubAnswer:
     if _CREATED & cast(Mapping[str, Any], payload).keys():
         reason = f"GitHub answered HTTP {answer.status}, a refusal, but its body shows something created."
         return found(Proof.UNREADABLE, FailureKind.PROTOCOL, reason)
-    if _is_limit(answer.status, headers, _text(payload, "message")):
-        reason = "GitHub's rate limit was reached, nothing was done."
+    said = _said(payload).lower()
+    if _is_limit(answer.status, headers, said):
+        reason = "GitHub's rate limit was reached."
         delay = _delay(headers, clock)
-        return found(Proof.NOT_DONE_LIMITED, FailureKind.RATE_LIMIT, reason, delay=delay)
+        return found(Proof.NOT_DONE_YET, FailureKind.RATE_LIMIT, reason, delay=delay)
+    if answer.status == 422 and _NOT_READY in said:
+        reason = "GitHub does not know the issue everywhere yet, as happens soon after it was made."
+        return found(Proof.NOT_DONE_YET, FailureKind.AVAILABILITY, reason)
     return found(
         Proof.NOT_DONE_REFUSED,
         FailureKind.PROVIDER_REJECTION,
@@ -126,18 +133,12 @@ def read_answer(answer: HttpAnswer, *, done: int) -> GitHubAnswer:
     )
 
 
-def _is_limit(status: int, headers: Mapping[str, str], message: str) -> bool:
+def _is_limit(status: int, headers: Mapping[str, str], said: str) -> bool:
     if status == 429:
         return True
-    if status != 403:
-        return False
-    said = message.lower()
-    return (
-        headers.get("x-ratelimit-remaining") == "0"
-        or "retry-after" in headers
-        or "rate limit" in said
-        or "abuse detection" in said
-    )
+    if status == 403 and (headers.get("x-ratelimit-remaining") == "0" or "retry-after" in headers):
+        return True
+    return status in {403, 422} and any(words in said for words in _LIMITS)
 
 
 def _delay(headers: Mapping[str, str], clock: datetime | None) -> timedelta | None:
@@ -165,10 +166,18 @@ def _what_came(answer: HttpAnswer) -> str:
 
 
 def _json(body: bytes) -> Any:
+    """The JSON value; None when it is none, or when a key that stands twice leaves open what it says."""
     try:
-        return json.loads(body)
+        return json.loads(body.decode("utf-8"), object_pairs_hook=_once)
     except (ValueError, RecursionError):
         return None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("a key stands twice")
+    return members
 
 
 def _text(payload: Any, name: str) -> str:
@@ -176,12 +185,19 @@ def _text(payload: Any, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _faults(payload: Any) -> tuple[str, ...]:
+def _errors(payload: Any) -> tuple[object, ...]:
     listed: object = cast(Mapping[str, Any], payload).get("errors") if isinstance(payload, dict) else None
-    if not isinstance(listed, list):
-        return ()
+    return tuple(cast(Sequence[object], listed)[:5]) if isinstance(listed, list) else ()
+
+
+def _said(payload: Any) -> str:
+    told = (error if isinstance(error, str) else _text(error, "message") for error in _errors(payload))
+    return ". ".join(text.rstrip(".") for text in (_text(payload, "message"), *told) if text)
+
+
+def _faults(payload: Any) -> tuple[str, ...]:
     words: list[str] = []
-    for fault in cast(Sequence[object], listed)[:5]:
+    for fault in _errors(payload):
         pair = [word for word in (_text(fault, "field"), _text(fault, "code")) if _WORD.fullmatch(word)]
         if pair:
             words.append(" ".join(pair))

@@ -41,7 +41,7 @@ async def add_issue_comment(api: RestApi, dispatch: Dispatch[AddIssueCommentInpu
             return dispatch.uncertain(FailureKind.PROTOCOL, "GitHub said created, but named no comment.")
         receipt = dispatch.receipt(added.comment_id, request_id=answer.request_id)
         return dispatch.took("added", AddedComment(comment=added), receipt)
-    if answer.proof is Proof.NOT_DONE_LIMITED:
+    if answer.proof is Proof.NOT_DONE_YET:
         return dispatch.retry(answer.kind, answer.reason, answer.delay)
     if answer.proof is Proof.NOT_DONE_REFUSED:
         kind, advice = advice_for(answer)

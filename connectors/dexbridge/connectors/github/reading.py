@@ -48,7 +48,7 @@ async def list_issue_comments(api: RestApi, dispatch: Dispatch[ListIssueComments
 
 
 def _not_read(dispatch: AnyRead, answer: GitHubAnswer) -> Attempt:
-    if answer.proof in {Proof.NOT_DONE_LIMITED, Proof.UNAVAILABLE}:
+    if answer.proof in {Proof.NOT_DONE_YET, Proof.UNAVAILABLE}:
         return dispatch.retry(answer.kind, answer.reason, answer.delay)
     if answer.proof is Proof.NOT_DONE_REFUSED:
         kind, advice = advice_for(answer)
