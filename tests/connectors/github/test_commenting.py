@@ -60,7 +60,7 @@ async def test_a_comment_is_added_with_its_marker_and_a_receipt(
     assert isinstance(attempt.output, AddedComment)
     assert (attempt.output.comment.comment_id, attempt.output.comment.body) == (str(kept.id), "On its way.")
     assert attempt.output.comment.url.endswith(f"#issuecomment-{kept.id}")
-    assert kept.body == f"<!-- dexbridge-call: {call_id} -->\n\nOn its way."
+    assert kept.body == f"On its way.\n\n<!-- dexbridge-call: {call_id} -->"
     assert attempt.receipt is not None
     assert (attempt.receipt.call_id, attempt.receipt.idempotency_key) == (call_id, call_id)
     assert (attempt.receipt.provider_object_id, attempt.receipt.provider_request_id) == (str(kept.id), "C0DE:000001")
@@ -73,11 +73,36 @@ async def test_a_comment_is_added_with_its_marker_and_a_receipt(
 
 @pytest.mark.parametrize(
     "body",
-    ["if a < b && b > c:", "```\nan open fence", "<!-- an open comment", "é ✓ \t\n  indented", "/command first", "x"],
+    [
+        "if a < b && b > c:",
+        "```\na fence\n```",
+        "```inline``` text",
+        "<!-- an open comment",
+        "é ✓ \t\n  indented\n\n",
+        "/command first",
+        f"<!-- dexbridge-call: {'0' * 36} -->\n\nfirst\n\n<!-- dexbridge-call: {'1' * 36} -->",
+        f"```\nan open fence\n\n<!-- dexbridge-call: {'1' * 36} -->",
+    ],
 )
-async def test_text_arrives_as_it_was_written(comment: CommentOn, server: LocalGitHub, body: str) -> None:
+async def test_a_comment_begins_with_its_text_as_it_was_written(
+    comment: CommentOn, server: LocalGitHub, connection: github.Connection, call_for: CallFor, body: str
+) -> None:
     attempt = await comment(body=body)
     (kept,) = server.comments
+    call_id = call_for(connection.add_issue_comment()).call_id
+    assert kept.body == f"{body}\n\n<!-- dexbridge-call: {call_id} -->"
+    assert isinstance(attempt, BranchTaken)
+    assert isinstance(attempt.output, AddedComment)
+    assert attempt.output.comment.body == body
+
+
+@pytest.mark.parametrize("body", ["```\nan open fence", "- one\n  ~~~ py\n  x", "~~~\n```\n", "````\n```"])
+async def test_a_fence_left_open_does_not_show_the_hidden_line(
+    comment: CommentOn, server: LocalGitHub, body: str
+) -> None:
+    attempt = await comment(body=body)
+    (kept,) = server.comments
+    assert kept.body.startswith("<!-- dexbridge-call: ")
     assert kept.body.partition("-->\n\n")[2] == body
     assert isinstance(attempt, BranchTaken)
     assert isinstance(attempt.output, AddedComment)

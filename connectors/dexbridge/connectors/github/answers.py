@@ -6,7 +6,6 @@ the REST API". Only a JSON object with a `message` is a refusal of GitHub's own;
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any, Final, cast
 
 from dexbridge.connectors.failure import FailureKind
 from dexbridge.connectors.http_pool import HttpAnswer
+from dexbridge.connectors.json_body import read_json
 from dexbridge.connectors.retry_after import LONGEST_DELAY, parse_retry_after
 
 _SECONDARY_WAIT: Final = timedelta(minutes=1)
@@ -166,18 +166,11 @@ def _what_came(answer: HttpAnswer) -> str:
 
 
 def _json(body: bytes) -> Any:
-    """The JSON value; None when it is none, or when a key that stands twice leaves open what it says."""
+    """The JSON value; None when it is none, or can be read in two ways."""
     try:
-        return json.loads(body.decode("utf-8"), object_pairs_hook=_once)
-    except (ValueError, RecursionError):
+        return read_json(body)
+    except ValueError:
         return None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ValueError("a key stands twice")
-    return members
 
 
 def _text(payload: Any, name: str) -> str:

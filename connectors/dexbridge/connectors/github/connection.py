@@ -8,7 +8,7 @@ from functools import partial
 from dexbridge.connectors.binding import SETTLING_TIME, bind_operation
 from dexbridge.connectors.bound_operation import BoundOperation
 from dexbridge.connectors.configuration import read_configuration
-from dexbridge.connectors.github.commenting import add_issue_comment, reconcile
+from dexbridge.connectors.github.commenting import add_issue_comment
 from dexbridge.connectors.github.configuration import GitHubConfiguration
 from dexbridge.connectors.github.models import (
     AddIssueCommentInput,
@@ -19,6 +19,7 @@ from dexbridge.connectors.github.models import (
 )
 from dexbridge.connectors.github.operations import ADD_ISSUE_COMMENT, GET_ISSUE, LIST_ISSUE_COMMENTS
 from dexbridge.connectors.github.reading import get_issue, list_issue_comments
+from dexbridge.connectors.github.reconciling import reconcile
 from dexbridge.connectors.github.rest_api import RestApi
 from dexbridge.connectors.http_pool import HTTP_TIMEOUT
 from dexbridge.connectors.project import ConnectionProject, ConnectionReference, ProjectConnection

@@ -1,4 +1,4 @@
-"""Reads issues and comments out of GitHub's answers."""
+"""Where comments are at GitHub, and how issues and comments are read out of its answers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from dexbridge.connectors.github.marker import unmark
-from dexbridge.connectors.github.models import Issue, IssueComment
+from dexbridge.connectors.github.models import AddIssueCommentInput, Issue, IssueComment, ListIssueCommentsInput
 
 Raw = Mapping[str, Any]
+
+
+def comments_path(given: AddIssueCommentInput | ListIssueCommentsInput) -> str:
+    """Where the comments of an issue are."""
+    return f"/repos/{given.repository}/issues/{given.issue_number}/comments"
 
 
 def to_issue(repository: str, payload: Any) -> Issue | None:

@@ -8,7 +8,7 @@ from dexbridge.connectors.failure import FailureKind
 from dexbridge.connectors.github.advice import advice_for
 from dexbridge.connectors.github.answers import GitHubAnswer, Proof
 from dexbridge.connectors.github.models import FoundIssue, GetIssueInput, IssueComments, ListIssueCommentsInput
-from dexbridge.connectors.github.payloads import raw_comments, to_comment, to_issue
+from dexbridge.connectors.github.payloads import comments_path, raw_comments, to_comment, to_issue
 from dexbridge.connectors.github.rest_api import RestApi
 
 AnyRead = Dispatch[GetIssueInput] | Dispatch[ListIssueCommentsInput]
@@ -34,9 +34,10 @@ async def list_issue_comments(api: RestApi, dispatch: Dispatch[ListIssueComments
     """Reads one page of an issue's comments."""
     given = dispatch.input
     page = int(given.cursor or "1")
-    path = f"/repos/{given.repository}/issues/{given.issue_number}/comments"
     query = {"per_page": str(given.page_size), "page": str(page)}
-    answer = await api.get(dispatch.credential("token"), dispatch.leave, path, query)
+    answer = await api.get(dispatch.credential("token"), dispatch.leave, comments_path(given), query)
+    if answer.kind is FailureKind.RESPONSE_TOO_LARGE:
+        return dispatch.failed("invalidResponse", answer.kind, _smaller(page, given.page_size))
     if answer.proof is not Proof.DONE:
         return _not_read(dispatch, answer)
     raw = raw_comments(answer.payload)
@@ -54,6 +55,16 @@ def _not_read(dispatch: AnyRead, answer: GitHubAnswer) -> Attempt:
         kind, advice = advice_for(answer)
         return dispatch.failed("notFound" if answer.status in _NO_SUCH else "providerRejected", kind, advice)
     return dispatch.failed("invalidResponse", answer.kind, answer.reason)
+
+
+def _smaller(page: int, page_size: int) -> str:
+    """What to ask for instead of a page that is larger than a connection reads: its first part."""
+    begin = (page - 1) * page_size
+    if page_size == 1:
+        return f"this one comment is too large to be read here; go on behind it with page_size 1 and cursor {page + 1}."
+    size = next(part for part in range(page_size // 2, 0, -1) if begin % part == 0)
+    cursor = f"cursor {begin // size + 1}" if begin else "no cursor"
+    return f"these comments are too large to be read at once; call again with page_size {size} and {cursor}."
 
 
 def _malformed(dispatch: AnyRead, what: str) -> Attempt:

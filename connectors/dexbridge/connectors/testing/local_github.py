@@ -14,7 +14,7 @@ import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from dexbridge.connectors.testing.faults import Answered
@@ -37,6 +37,12 @@ class Comment:
     body: str
     author: str = "dexbridge-bot"
     created_at: datetime = datetime(2026, 1, 1, tzinfo=UTC)
+    updated_at: datetime | None = None
+
+    @property
+    def changed_at(self) -> datetime:
+        """When it was written or last edited."""
+        return self.updated_at or self.created_at
 
     def to_json(self) -> dict[str, Any]:
         """The comment object of GitHub's REST API."""
@@ -46,7 +52,7 @@ class Comment:
             "body": self.body,
             "user": {"login": self.author},
             "created_at": _instant(self.created_at),
-            "updated_at": _instant(self.created_at),
+            "updated_at": _instant(self.changed_at),
             "html_url": f"{page}#issuecomment-{self.id}",
         }
 
@@ -81,11 +87,20 @@ class LocalGitHub(LocalServer):
         """The token it accepts."""
         return self.tokens["token"]
 
-    def add_comment(self, body: str, *, author: str = "octocat", issue: int = SEEDED_ISSUE) -> Comment:
-        """Adds a comment as somebody else writes it."""
-        comment = Comment(next(self._comment_numbers), SEEDED_REPOSITORY, issue, body, author, datetime.now(UTC))
+    def add_comment(
+        self, body: str, *, author: str = "octocat", issue: int = SEEDED_ISSUE, age: timedelta = timedelta(0)
+    ) -> Comment:
+        """Adds a comment as somebody else writes it, or wrote it so long ago."""
+        number, created = next(self._comment_numbers), datetime.now(UTC) - age
+        comment = Comment(number, SEEDED_REPOSITORY, issue, body, author, created)
         self.comments.append(comment)
         return comment
+
+    def edit_comment(self, comment: Comment, body: str) -> Comment:
+        """Changes a comment's text, as a maintainer or a bot does, a few seconds from now."""
+        edited = replace(comment, body=body, updated_at=datetime.now(UTC) + timedelta(seconds=5))
+        self.comments[self.comments.index(comment)] = edited
+        return edited
 
     def name_of(self, verb: str, path: str) -> str:
         """`GET issue`, `GET comments`, `POST comments`, or verb and path."""
@@ -148,7 +163,7 @@ class LocalGitHub(LocalServer):
         query = request.body
         since = str(query.get("since", ""))
         size, page = int(query.get("per_page", 30)), int(query.get("page", 1))
-        rows = [c for c in self.comments if c.issue == number and _instant(c.created_at) >= since]
+        rows = [c for c in self.comments if c.issue == number and _instant(c.changed_at) >= since]
         shown = rows[(page - 1) * size : page * size]
         headers: dict[str, str] = {}
         if len(rows) > page * size:
