@@ -14,6 +14,7 @@ import pytest
 from dexbridge.connectors import (
     Attempt,
     BranchTaken,
+    CredentialsUnavailable,
     Dispatch,
     FailureKind,
     Mutation,
@@ -21,6 +22,7 @@ from dexbridge.connectors import (
     Retry,
     Uncertain,
     bind_operation,
+    render_for_model,
 )
 from tests.connectors.mock_provider import (
     GRANT,
@@ -133,6 +135,37 @@ async def test_missing_and_unusable_credentials_are_authentication_failures_and_
     unusable = await outcome(GRANT, send, connection)
     assert is_defect(unusable, FailureKind.AUTHENTICATION)
     assert reached == []
+
+
+async def test_the_operator_hears_how_to_mend_a_credential_and_the_model_that_it_needs_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    connection = held()
+    connection.unavailable = "/run/secrets/token has mode 0644: chmod 0600 /run/secrets/token"
+    bound = bind_operation(GRANT, connection, Grant, send=grant)
+    told = render_for_model(GRANT, await bound.dispatch(call(GRANT), {"amount": 1}))
+    assert told == (
+        "Grant credit failed (defect): The credentials of mock-provider/main cannot be used. This is for whoever runs "
+        "the agent, whose log says more; until then another call will not help."
+    )
+    assert "mock_provider_grant_credit on mock-provider/main" in caplog.text
+    assert "chmod 0600 /run/secrets/token" in caplog.text
+    connection.unavailable = None
+    connection.set_credential("token", None)
+    missing = render_for_model(GRANT, await bound.dispatch(call(GRANT), {"amount": 1}))
+    assert "mock-provider/main has no token, and grantCredit needs it" in missing
+    assert "connection file" not in missing
+    assert "add it to the connection file" in caplog.text
+
+
+async def test_what_a_connector_says_of_a_credential_holds_none(caplog: pytest.LogCaptureFixture) -> None:
+    async def send(dispatch: Dispatch[Grant]) -> Attempt:
+        value = dispatch.credential("token").reveal()
+        raise CredentialsUnavailable(f"{value} is no token", told=f"{value} is wrong")
+
+    attempt = await outcome(GRANT, send)
+    assert is_defect(attempt, FailureKind.AUTHENTICATION)
+    assert TOKEN not in f"{attempt!r} {caplog.text}"
 
 
 async def test_wrong_arguments_and_a_call_for_another_operation_are_refused_before_credentials_are_read() -> None:

@@ -80,11 +80,12 @@ async def test_whatever_goes_wrong_while_looking_leaves_the_outcome_unknown() ->
         return None
 
     connection = held()
-    connection.unavailable = "to be authorised again"
+    connection.unavailable = "/run/secrets/token has to be authorised again"
     for bound in (_bound_with(fail), _bound_with(nonsense), _bound_with(fail, connection)):
         found = await _ask(bound)
         assert isinstance(found, CannotTell)
         assert TOKEN not in repr(found)
+        assert "/run/secrets" not in found.message
     assert isinstance(await _ask(bind_operation(GRANT, held(), Grant, send=grant)), CannotTell)
 
 

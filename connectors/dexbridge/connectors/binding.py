@@ -41,7 +41,7 @@ from dexbridge.connectors.input_schema import input_schema_of, parse_input
 from dexbridge.connectors.operation import DEFECT, UNCERTAIN, Operation, OperationKind
 from dexbridge.connectors.project import ConnectionReference, ProjectConnection
 from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation, look_again
-from dexbridge.connectors.redaction import redact_attempt, redact_reconciliation
+from dexbridge.connectors.redaction import redact, redact_attempt, redact_reconciliation
 from dexbridge.connectors.secret import Secret
 
 _LOG: Final = logging.getLogger("dexbridge.connectors")
@@ -195,7 +195,8 @@ class _Bound(Generic[In]):
         late = isinstance(error, TimeoutError | NoAnswer)
         if not dispatch.has_left:
             if isinstance(error, CredentialsUnavailable):
-                return self._defect(FailureKind.AUTHENTICATION, str(error))
+                told = self._for_the_operator(error, dispatch.credentials)
+                return self._defect(FailureKind.AUTHENTICATION, told)
             if isinstance(error, NeverSent):
                 return Retry(self._failure(FailureKind.TRANSPORT, str(error)))
             if late:
@@ -254,7 +255,9 @@ class _Bound(Generic[In]):
             return redact_reconciliation(
                 self._concluded(call, found, conclusive_from if early else None), held.values()
             )
-        except (CredentialsUnavailable, InvalidInput, InvalidOperation) as error:
+        except CredentialsUnavailable as error:
+            return CannotTell(f"It could not be looked up. {self._for_the_operator(error, held)}")
+        except (InvalidInput, InvalidOperation) as error:
             return redact_reconciliation(CannotTell(str(error)), held.values())
         except (TimeoutError, NeverSent, NoAnswer):
             return look_again(f"{self._operation.connector_id} could not be asked: it did not answer.")
@@ -325,6 +328,13 @@ class _Bound(Generic[In]):
 
     def _defect(self, kind: FailureKind, message: str) -> BranchTaken:
         return BranchTaken(DEFECT, None, None, self._failure(kind, message))
+
+    def _for_the_operator(self, error: CredentialsUnavailable, held: Mapping[str, Secret]) -> str:
+        """What the model hears of it; its log tells the operator the rest: places of this machine, and what to do."""
+        why = redact(str(error), held.values())
+        _LOG.error("%s on %s: the credentials cannot be used. %s", self._operation.tool_name, self.reference, why)
+        told = redact(error.told, held.values()) or f"The credentials of {self.reference} cannot be used."
+        return f"{told} This is for whoever runs the agent, whose log says more; until then another call will not help."
 
     def _logged(self, error: Exception, when: str) -> str:
         # Type and place only: an exception's text and locals may hold a credential in some encoding.

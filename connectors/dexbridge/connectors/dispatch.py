@@ -49,8 +49,9 @@ class _Setting(Generic[In]):
             stand_in = self.operation.stand_ins.get(name)
             lacks = name if stand_in is None else f"{name} and no {stand_in}"
             raise CredentialsUnavailable(
-                f"Connection {self.reference} has no {lacks}; add it to the connection file, "
-                f"{self._purpose()} needs it."
+                f"Connection {self.reference} has no {lacks}; add it to the connection file, as {self._purpose()} "
+                "needs it.",
+                told=f"The connection {self.reference} has no {lacks}, and {self._purpose()} needs it.",
             )
         return self.credentials[found]
 

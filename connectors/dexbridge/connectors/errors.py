@@ -53,7 +53,16 @@ class NeverSent(ConnectorError):
 
 
 class CredentialsUnavailable(NeverSent):
-    """A credential is absent, expired or refused; the message tells the operator which, never its value."""
+    """A credential is absent, expired or refused.
+
+    Args:
+        message: tells the operator which, where, and how to mend it; never a value.
+        told: what the model and approvers may read of it: no place on this machine, nothing only an operator can do.
+    """
+
+    def __init__(self, message: str, *, told: str = "") -> None:
+        self.told = told
+        super().__init__(message)
 
 
 class DispatchTooLate(NeverSent):

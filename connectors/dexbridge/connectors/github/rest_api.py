@@ -60,7 +60,8 @@ class RestApi:
         if not _TOKEN.fullmatch(token.reveal()):
             raise CredentialsUnavailable(
                 "The GitHub token of this connection holds a blank, a line break or another character no token has; "
-                "copy it again."
+                "copy it again.",
+                told="The token of this connection holds a line break or another character no token has.",
             )
         return await self._pool.request(
             verb,
