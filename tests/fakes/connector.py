@@ -82,7 +82,7 @@ def bound_post(
     )
 
 
-def bound_get(*, send: Send = _sent, attempts: int = 5) -> BoundOperation:
+def bound_get(*, send: Send = _sent, attempts: int = 5, **retry: Any) -> BoundOperation:
     operation = Query(
         connector_id="mail",
         operation_id="getLetter",
@@ -92,7 +92,7 @@ def bound_get(*, send: Send = _sent, attempts: int = 5) -> BoundOperation:
         output=Item,
         branches=_BRANCHES,
         exposed_to_agents=True,
-        retry=RetryPolicy(attempts=attempts),
+        retry=RetryPolicy(attempts=attempts, **retry),
         timeout=timedelta(seconds=0.5),
     )
     return bind_operation(operation, MemoryConnection("mail", "main"), Letter, send=send)

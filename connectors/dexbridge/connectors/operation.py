@@ -49,7 +49,15 @@ class Branch:
 class RetryPolicy:
     """How long to wait between attempts that provably did nothing, and when to stop.
 
-    The defaults are the house defaults of the contract; as an agent tool at most 3 attempts are made.
+    The defaults are the house defaults of the contract; as an agent tool at most 3 attempts are made. A wait that the
+    provider asks for takes the place of the policy's own.
+
+    Args:
+        initial: the wait after the first attempt.
+        factor: what each wait is longer than the one before.
+        maximum: the longest wait of the policy's own.
+        attempts: how many are made.
+        within: from the first attempt on; none begins after it.
     """
 
     initial: timedelta = timedelta(seconds=1)
@@ -63,6 +71,13 @@ class RetryPolicy:
             raise InvalidOperation("A RetryPolicy needs 0 < initial <= maximum and a positive `within`.")
         if self.factor < 1 or self.attempts < 1:
             raise InvalidOperation("A RetryPolicy needs a factor of at least 1 and at least 1 attempt.")
+
+    def pause_after(self, attempt: int) -> timedelta:
+        """The wait after the attempt of that number, counted from 1."""
+        try:
+            return min(self.initial * self.factor ** (attempt - 1), self.maximum)
+        except OverflowError:
+            return self.maximum
 
 
 def _no_scopes() -> Mapping[str, tuple[str, ...]]:
@@ -97,7 +112,7 @@ class Operation:
         exposed_to_agents: may be offered as an agent tool.
         recommends_approval: suggests that a person approves each call.
         timeout: of one dispatch.
-        retry: for attempts that provably did nothing.
+        retry: for attempts that provably did nothing; as an agent tool at most 3 are made.
 
     Raises:
         InvalidOperation: the definition breaks the contract.

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, cast
 
+from dexbridge.connectors import RetryPolicy
 from dexbridge.sessions.ledger import Attempt, AttemptState
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.steps.context import StepContext
@@ -30,6 +31,7 @@ __all__ = [
     "make_attempt",
     "outcome_from_json",
     "outcome_to_json",
+    "retry_policy",
     "storable_outcome",
     "time_limit",
 ]
@@ -75,6 +77,13 @@ async def make_attempt(tool: AgentTool, dispatch: Dispatch, arguments: Mapping[s
 def time_limit(tool: AgentTool) -> timedelta:
     """How long the Step waits for one attempt; a Connector ends its own request first, and says how it ended."""
     return tool.timeout if tool.bound is None else tool.timeout + _CONNECTOR_GRACE
+
+
+def retry_policy(tool: AgentTool) -> RetryPolicy:
+    """How long to wait between attempts, and for how long: the operation's own. A function's attempts do not count."""
+    if tool.bound is not None:
+        return tool.bound.operation.retry
+    return RetryPolicy(within=RetryPolicy().within + tool.attempts * tool.timeout)
 
 
 def after_change(tool: str, last: Attempt, not_made: ToolOutcome) -> ToolOutcome:

@@ -18,6 +18,7 @@ from dexbridge.sessions.steps.attempt import (
     make_attempt,
     outcome_from_json,
     outcome_to_json,
+    retry_policy,
     storable_outcome,
     time_limit,
 )
@@ -40,7 +41,6 @@ __all__ = ["call_single_attempt_tool"]
 
 logger = logging.getLogger(__name__)
 
-_RETRY_WITHIN = timedelta(minutes=2)
 _MOST_QUESTIONS = 3
 _LOOK_UP_WITHIN = timedelta(minutes=2)
 _NOT_KNOWN = "It is not known whether this call took effect. Do not repeat it."
@@ -86,7 +86,7 @@ class _Once:
             why = "The Worker was lost after the last attempt."
             return _nothing_was_done(self.tool.name, why, last.number, None), last.number
         number = 1 if last is None else last.number + 1
-        give_up_at = now() + _RETRY_WITHIN
+        give_up_at = now() + retry_policy(self.tool).within
         while True:
             window = self.context.flow.limits.dispatch_window
             try:
@@ -109,7 +109,7 @@ class _Once:
                 return await self._close(attempt, outcome)
             case NotDone(text=text, delay=delay):
                 await self.context.ledger.close(attempt, AttemptState.NOT_DONE, None, now())
-                pause = delay or timedelta(seconds=2 ** (attempt.number - 1))
+                pause = delay or retry_policy(self.tool).pause_after(attempt.number)
                 if attempt.number >= self.tool.attempts or now() + pause > give_up_at:
                     return _nothing_was_done(self.tool.name, text, attempt.number, delay)
                 await self.context.pause(pause.total_seconds())

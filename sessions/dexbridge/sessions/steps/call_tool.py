@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from dexbridge.sessions.call import PendingCall
 from dexbridge.sessions.errors import DispatchCancelled
 from dexbridge.sessions.ledger import Attempt, AttemptState
 from dexbridge.sessions.persisted import now
-from dexbridge.sessions.steps.attempt import after_change, dispatch_of, make_attempt, outcome_from_json, outcome_to_json
+from dexbridge.sessions.steps.attempt import (
+    after_change,
+    dispatch_of,
+    make_attempt,
+    outcome_from_json,
+    outcome_to_json,
+    retry_policy,
+)
 from dexbridge.sessions.steps.call_checks import ask_first, find_unchanged, must_ask
 from dexbridge.sessions.steps.context import StepContext
 from dexbridge.sessions.steps.results import called, cancelled
@@ -23,8 +28,6 @@ from dexbridge.toolsource import (
 )
 
 __all__ = ["call_tool"]
-
-_LONGEST_PAUSE = timedelta(minutes=2)
 
 
 class _Cancelled(Exception):
@@ -66,6 +69,8 @@ async def _outcome(
     if last is not None and (last.state is AttemptState.OPEN or last.number > 1):
         # Rows before the last one are not read; one of them may have been left open.
         why = doubt = Unsettled("The Worker was lost while the call was under way.")
+    policy = retry_policy(tool)
+    give_up_at = now() + policy.within
     while number < tool.attempts:
         number += 1
         try:
@@ -84,8 +89,8 @@ async def _outcome(
             case Unsettled():
                 doubt = result
         why = result
-        pause = (result.delay if isinstance(result, NotDone) else None) or timedelta(seconds=2 ** (number - 1))
-        if pause > _LONGEST_PAUSE:
+        pause = (result.delay if isinstance(result, NotDone) else None) or policy.pause_after(number)
+        if now() + pause > give_up_at:
             break
         if number < tool.attempts:
             await context.pause(pause.total_seconds())

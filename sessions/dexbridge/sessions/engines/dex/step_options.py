@@ -10,10 +10,12 @@ from datetime import timedelta
 
 import dex
 
+from dexbridge.connectors import RetryPolicy
 from dexbridge.sessions.engines.dex.steps import Recover
 from dexbridge.sessions.flow import AgentSessionFlow, SessionLimits
 from dexbridge.sessions.state import SessionState
 from dexbridge.sessions.step import StepType
+from dexbridge.sessions.steps.attempt import retry_policy
 from dexbridge.toolsource import AgentTool
 
 __all__ = ["HEARTBEAT_SECONDS", "SHORT", "step_options"]
@@ -33,7 +35,6 @@ _PATIENT = dex.RetryPolicy(
     total_duration=timedelta(days=3650),
 )
 # Bounds of sessions/steps/call_single_attempt_tool.py and call_tool.py.
-_RETRIES_WITHIN = 2 * 120
 _LOOK_UP_WITHIN = 120
 _QUESTIONS = 3
 
@@ -77,12 +78,17 @@ def _long(seconds: int, retry: dex.RetryPolicy) -> dex.StepOptions:
 
 
 def _repeated(tool: AgentTool) -> dex.RetryPolicy:
+    policy = retry_policy(tool)
     return dex.RetryPolicy(
-        initial_interval=timedelta(seconds=1),
-        backoff_coefficient=2.0,
-        maximum_interval=timedelta(seconds=30),
+        initial_interval=_whole_seconds(policy.initial),
+        backoff_coefficient=policy.factor,
+        maximum_interval=_whole_seconds(policy.maximum),
         maximum_attempts=max(1, tool.attempts),
     )
+
+
+def _whole_seconds(wait: timedelta) -> timedelta:
+    return timedelta(seconds=math.ceil(wait.total_seconds()))
 
 
 def _segment_seconds(limits: SessionLimits) -> int:
@@ -93,4 +99,5 @@ def _call_seconds(limits: SessionLimits, tool: AgentTool | None) -> int:
     request = 30.0 if tool is None else tool.timeout.total_seconds() + 1
     attempts = 1 if tool is None else max(1, tool.attempts)
     look_up = request + limits.reconcile_margin.total_seconds() + _LOOK_UP_WITHIN + _QUESTIONS * request
-    return math.ceil(attempts * request + _RETRIES_WITHIN + max(0.0, look_up)) + _GRACE_SECONDS
+    retries = (RetryPolicy() if tool is None else retry_policy(tool)).within.total_seconds()
+    return math.ceil(attempts * request + retries + max(0.0, look_up)) + _GRACE_SECONDS
