@@ -95,7 +95,7 @@ async def refusal(path: Path) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("mode", [0o644, 0o640, 0o400, 0o700, 0o4600])
+@pytest.mark.parametrize("mode", [0o644, 0o660, 0o700, 0o4600])
 async def test_another_mode_is_refused_with_a_command_that_mends_it(write: Write, mode: int) -> None:
     path = write(document(record()), mode=mode)
     text = await refusal(path)
@@ -107,14 +107,6 @@ async def test_another_mode_does_not_hide_the_other_faults(write: Write) -> None
     text = await refusal(write(document(record(provider="")), mode=0o644))
     assert "[file-mode]" in text
     assert "[blank-value]" in text
-
-
-async def test_a_symbolic_link_is_refused_with_a_command_that_mends_it(write: Write, tmp_path: Path) -> None:
-    link = tmp_path / "a link.json"
-    link.symlink_to(write(document(record())))
-    text = await refusal(link)
-    assert f"{link} is a symbolic link" in text
-    await mended_by(text, link)
 
 
 async def test_a_byte_order_mark_is_refused_with_a_command_that_mends_it(write: Write) -> None:
@@ -132,8 +124,6 @@ async def mended_by(text: str, path: Path) -> None:
 
 def run_command(text: str) -> None:
     _, _, command = text.partition("Run: ")
-    if not command:
-        _, _, command = text.partition("link's place: ")
     subprocess.run(command.rpartition(" [")[0], shell=True, check=True)
 
 

@@ -11,8 +11,9 @@ from typing import Final
 
 from dexbridge.config.codes import Code
 from dexbridge.config.envelope import Record
+from dexbridge.config.file_fault import FileFault
 from dexbridge.config.finding import HIDDEN, Finding, Path, harmless, quoted, resembles_token, shows_path
-from dexbridge.config.private_file import CREDENTIAL_FILE_LIMIT, FileFault, Identity, PrivateFile, read_private_file
+from dexbridge.config.private_file import CREDENTIAL_FILE_LIMIT, Identity, PrivateFile, read_private_file
 from dexbridge.config.sealing import Sealed
 from dexbridge.config.shapes import is_list, is_object
 from dexbridge.connectors import ConnectorDefinition, CredentialField, Secret
@@ -20,7 +21,6 @@ from dexbridge.connectors import ConnectorDefinition, CredentialField, Secret
 AUTH_METHOD_KEYS: Final = ("auth_method", "auth_methods")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ONE_LINE: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
-_FILE_MODES: Final = frozenset({0o600, 0o400})
 _UNNAMED: Final = "A credential"
 _Refuse = Callable[[str, str], None]
 _Fields = dict[str, tuple[CredentialField, re.Pattern[str] | None]]
@@ -299,7 +299,7 @@ def _from_file(target: str, source: Source, resolved: Resolved, refuse: _Refuse)
         refuse("refers to a file by ~, which is not expanded.", "Write the whole path, or one relative to this file.")
         return None
     path = str(FilePath(source.directory) / target)
-    read = read_private_file(path, limit=CREDENTIAL_FILE_LIMIT, modes=_FILE_MODES)
+    read = read_private_file(path, limit=CREDENTIAL_FILE_LIMIT)
     if isinstance(read, PrivateFile) and read.fault is not None:
         read = read.fault
     if isinstance(read, FileFault):

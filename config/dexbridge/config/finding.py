@@ -27,6 +27,11 @@ def is_token(text: str) -> bool:
     return _SURELY_TOKEN.match(text) is not None
 
 
+def holds_token(text: str) -> bool:
+    """Whether what is surely a token of a known provider stands somewhere in the text."""
+    return _SURELY_TOKEN.search(text) is not None
+
+
 def resembles_token(text: str) -> bool:
     """Whether a known provider's mark of a token stands in the text."""
     return _KNOWN_TOKEN.search(text) is not None

@@ -22,16 +22,13 @@ from dexbridge.config.envelope import (
     check_unique,
     shown_version,
 )
+from dexbridge.config.file_access import open_to_writers
+from dexbridge.config.file_fault import FileFault
 from dexbridge.config.finding import Finding, harmless
 from dexbridge.config.finding import Path as FindingPath
 from dexbridge.config.json_syntax import parse_json
-from dexbridge.config.private_file import (
-    CONNECTION_FILE_LIMIT,
-    FileFault,
-    Identity,
-    PrivateFile,
-    read_private_file,
-)
+from dexbridge.config.literals import holds_credential
+from dexbridge.config.private_file import CONNECTION_FILE_LIMIT, Identity, PrivateFile, read_private_file
 from dexbridge.config.sealing import Sealed, sealed
 from dexbridge.config.shapes import is_list, is_object
 from dexbridge.config.syntax import Decoded, Parsed, decode
@@ -39,7 +36,6 @@ from dexbridge.config.toml_syntax import parse_toml
 from dexbridge.config.trigger_bindings import check_bindings
 from dexbridge.connectors import ConnectionReference, ConnectorDefinition
 
-_MODES: Final = frozenset({0o600})
 _MOST_SECRETS: Final = 1_000
 
 
@@ -121,7 +117,7 @@ def _inspect(
     form = _FORMATS.get(FilePath(path).suffix.lower())
     if form is None:
         return _refused(path, _unknown_format(path))
-    read = read_private_file(path, limit=CONNECTION_FILE_LIMIT, modes=_MODES)
+    read = read_private_file(path, limit=CONNECTION_FILE_LIMIT)
     if isinstance(read, FileFault):
         return _refused(path, read)
     data = read.content.open()
@@ -137,8 +133,18 @@ def _inspect(
     elif findings:
         diagnostics = _diagnose(path, data, decoded, findings, look)
     if read.fault is not None:
-        diagnostics = (_file_diagnostic(path, read.fault), *diagnostics)
+        diagnostics = (*_of_access(path, read, read.fault, decoded), *diagnostics)
     return Inspection(path, _settled(read), tuple(look.usable), diagnostics)
+
+
+def _of_access(path: str, read: PrivateFile, fault: FileFault, decoded: Decoded) -> Iterator[Diagnostic]:
+    """Owner and mode matter only to a file that holds a credential itself."""
+    if holds_credential(decoded, read.content.open()):
+        yield _file_diagnostic(path, fault)
+        return
+    warning = open_to_writers(path, read.identity.mode)
+    if warning is not None:
+        yield replace(_file_diagnostic(path, warning), severity=Severity.WARNING)
 
 
 def _settled(read: PrivateFile) -> Identity | None:

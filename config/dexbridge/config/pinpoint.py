@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path as FilePath
 
 from dexbridge.config.diagnostic import Place
+from dexbridge.config.file_fault import FileFault
 from dexbridge.config.finding import Path
-from dexbridge.config.private_file import CONNECTION_FILE_LIMIT, FileFault, read_private_file
+from dexbridge.config.private_file import CONNECTION_FILE_LIMIT, read_private_file
 from dexbridge.config.sealing import sealed
 
 
@@ -20,7 +21,7 @@ def _place_of(file: str, member: Path) -> Place | None:
     from dexbridge.config import places  # noqa: PLC0415
     from dexbridge.config.locating import Lines  # noqa: PLC0415
 
-    read = read_private_file(file, limit=CONNECTION_FILE_LIMIT, modes=frozenset({0o600}))
+    read = read_private_file(file, limit=CONNECTION_FILE_LIMIT)
     if isinstance(read, FileFault):
         return None
     data = read.content.open()

@@ -1,4 +1,4 @@
-"""Reads a file only its owner can read: kind, owner, mode and size are those of the descriptor that is read."""
+"""Reads a file that may hold credentials: kind, owner, mode and size are those of the descriptor that is read."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ import shlex
 import stat
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from dexbridge.config.codes import Code
+from dexbridge.config.file_access import access_fault, unreadable
+from dexbridge.config.file_fault import FileFault
+from dexbridge.config.links import target_of
 from dexbridge.config.sealing import Sealed
 
 CONNECTION_FILE_LIMIT: Final = 16 * 1024 * 1024
@@ -18,7 +22,7 @@ CREDENTIAL_FILE_LIMIT: Final = 64 * 1024
 _TRIES: Final = 5
 # A file changed this recently may change again within one tick of its clock, with the same size and times.
 _SETTLED_NS: Final = 100_000_000
-_POSIX: Final = hasattr(os, "geteuid")
+_LINK: Final = frozenset({errno.ELOOP, errno.EMLINK})
 
 
 class Identity(NamedTuple):
@@ -41,22 +45,14 @@ class PrivateFile:
         identity: of the descriptor it was read from.
         content: its bytes.
         settled: its times are old enough to prove by `identity` that it has not changed since.
-        fault: its mode, which refuses the file; it was read so that its other faults can be told with this one.
+        fault: its owner or mode, which refuses it if it holds a credential; it was read so that this can be told, and
+            its other faults with it.
     """
 
     identity: Identity
     content: Sealed[bytes]
     settled: bool
     fault: FileFault | None = None
-
-
-@dataclass(frozen=True)
-class FileFault:
-    """Why a file is refused: a sentence naming it, and the command that mends it."""
-
-    code: Code
-    message: str
-    mend: str
 
 
 def _identity(status: os.stat_result) -> Identity:
@@ -72,26 +68,25 @@ def _identity(status: os.stat_result) -> Identity:
 
 
 def identity_of(path: str) -> Identity | None:
-    """The identity of what the path names now, links not followed; None when nothing is there."""
+    """The identity of the file a path leads to now, links followed; None when nothing is there."""
     try:
-        return _identity(os.lstat(path))
+        return _identity(os.stat(path))  # noqa: PTH116  (asked at every call, and much faster than a Path)
     except OSError:
         return None
 
 
-def read_private_file(path: str, *, limit: int, modes: frozenset[int]) -> PrivateFile | FileFault:
+def read_private_file(path: str, *, limit: int) -> PrivateFile | FileFault:
     """Reads a file whole.
 
-    A file that is replaced by rename while it is read is fine: one of the two is read. One that is written in
-    place meanwhile is read again, a few times.
+    A file that is replaced by rename while it is read is fine: one of the two is read; so is a link that is switched.
+    One that is written in place meanwhile is read again, a few times.
 
     Args:
         path: absolute.
         limit: most bytes accepted.
-        modes: the permission bits accepted, exactly; not looked at where the system has none.
     """
     for _ in range(_TRIES):
-        outcome = _read_once(path, limit, modes)
+        outcome = _read_once(path, limit)
         if outcome is not None:
             return outcome
         time.sleep(0.01)
@@ -102,15 +97,38 @@ def read_private_file(path: str, *, limit: int, modes: frozenset[int]) -> Privat
     )
 
 
-def _read_once(path: str, limit: int, modes: frozenset[int]) -> PrivateFile | FileFault | None:
+def _read_once(path: str, limit: int) -> PrivateFile | FileFault | None:
     # O_NONBLOCK: opening a pipe must not wait for a writer. It changes nothing for a regular file.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        if not hasattr(os, "O_NOFOLLOW") and stat.S_ISLNK(os.lstat(path).st_mode):
-            return _symlink(path)
         descriptor = os.open(path, flags)
     except (OSError, ValueError) as error:
-        return _not_opened(path, error)
+        if isinstance(error, OSError) and error.errno in _LINK:
+            return _read_linked(path, limit, flags)
+        return _not_opened(path, path, error)
+    return _read_opened(path, path, descriptor, limit)
+
+
+def _read_linked(path: str, limit: int, flags: int) -> PrivateFile | FileFault | None:
+    try:
+        real = target_of(path)
+    except OSError as error:
+        if error.errno == errno.ENOENT:
+            return _dangling(path)
+        return _not_opened(path, os.path.realpath(path), error)
+    if isinstance(real, FileFault):
+        return real
+    try:
+        descriptor = os.open(real, flags)
+    except OSError as error:
+        # The link was switched meanwhile, and what it led to is gone: it is followed again.
+        if error.errno in (errno.ENOENT, *_LINK):
+            return None
+        return _not_opened(path, real, error)
+    return _read_opened(path, real, descriptor, limit)
+
+
+def _read_opened(path: str, real: str, descriptor: int, limit: int) -> PrivateFile | FileFault | None:
     try:
         before = os.fstat(descriptor)
         fault = _refusal(path, before, limit)
@@ -120,7 +138,7 @@ def _read_once(path: str, limit: int, modes: frozenset[int]) -> PrivateFile | Fi
             data = stream.read(limit + 1)
         after = os.fstat(descriptor)
     except OSError as error:
-        return _not_opened(path, error)
+        return _not_opened(path, real, error)
     finally:
         os.close(descriptor)
     if len(data) > limit:
@@ -130,11 +148,10 @@ def _read_once(path: str, limit: int, modes: frozenset[int]) -> PrivateFile | Fi
     if _identity(before)[:4] != identity[:4] or len(data) != identity.size:
         return None
     settled = time.time_ns() - max(identity.modified_ns, identity.changed_ns) > _SETTLED_NS
-    return PrivateFile(identity, Sealed(data), settled, _mode_fault(path, identity, modes))
+    return PrivateFile(identity, Sealed(data), settled, access_fault(path, real, identity.owner, identity.mode))
 
 
 def _refusal(path: str, status: os.stat_result, limit: int) -> FileFault | None:
-    quoted = shlex.quote(path)
     if not stat.S_ISREG(status.st_mode):
         kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
         mend = (
@@ -143,27 +160,7 @@ def _refusal(path: str, status: os.stat_result, limit: int) -> FileFault | None:
             else "Name a regular file."
         )
         return FileFault(Code.FILE_KIND, f"{path} is {kind}.", mend)
-    if _POSIX and status.st_uid != os.geteuid():
-        return FileFault(
-            Code.FILE_OWNER,
-            f"{path} belongs to user {status.st_uid}, not to user {os.geteuid()} who reads it.",
-            f"Run: sudo chown {os.geteuid()} {quoted}",
-        )
-    if status.st_size > limit:
-        return _too_large(path, limit)
-    return None
-
-
-def _mode_fault(path: str, identity: Identity, modes: frozenset[int]) -> FileFault | None:
-    mode = stat.S_IMODE(identity.mode)
-    if not _POSIX or mode in modes:
-        return None
-    right = " or ".join(f"{one:04o}" for one in sorted(modes, reverse=True))
-    return FileFault(
-        Code.FILE_MODE,
-        f"{path} has mode {mode:04o}; it must be {right}, so that nobody else reads its credentials.",
-        f"Run: chmod 600 {shlex.quote(path)}",
-    )
+    return _too_large(path, limit) if status.st_size > limit else None
 
 
 def _too_large(path: str, limit: int) -> FileFault:
@@ -173,18 +170,17 @@ def _too_large(path: str, limit: int) -> FileFault:
     )
 
 
-def _symlink(path: str) -> FileFault:
-    quoted = shlex.quote(path)
+def _dangling(path: str) -> FileFault | None:
+    if Path(path).exists():
+        return None  # it was switched meanwhile
     return FileFault(
-        Code.FILE_SYMLINK,
-        f"{path} is a symbolic link.",
-        f"Name the file itself, or put it in the link's place: "
-        f'(umask 077 && cp "$(readlink -f {quoted})" {shlex.quote(path + ".new")} '
-        f"&& mv {shlex.quote(path + '.new')} {quoted})",
+        Code.FILE_ABSENT,
+        f"{path} is a link to {Path(path).readlink()}, and that does not exist.",
+        "Put the file there, or name the file itself instead of the link.",
     )
 
 
-def _not_opened(path: str, error: OSError | ValueError) -> FileFault:
+def _not_opened(path: str, real: str, error: OSError | ValueError) -> FileFault:
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.ENOENT, errno.ENOTDIR):
         return FileFault(
@@ -192,14 +188,8 @@ def _not_opened(path: str, error: OSError | ValueError) -> FileFault:
             f"{path} does not exist.",
             f"Write it with: dexbridge config init {shlex.quote(path)}",
         )
-    if number == errno.ELOOP:
-        return _symlink(path)
     if number == errno.EACCES:
-        return FileFault(
-            Code.FILE_UNREADABLE,
-            f"{path} may not be read by this user.",
-            f"Run: sudo chown {os.geteuid() if _POSIX else 'USER'} {shlex.quote(path)}",
-        )
+        return unreadable(path, real)
     if number in (errno.ENXIO, errno.EOPNOTSUPP):
         return FileFault(Code.FILE_KIND, f"{path} is not a regular file.", "Name a regular file.")
     reason = os.strerror(number) if number is not None else "it is not a path"

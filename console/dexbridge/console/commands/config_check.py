@@ -41,7 +41,8 @@ class _Offer:
 
 def check(
     file: Annotated[
-        Path | None, typer.Argument(help="The connection file; else DEX_CONNECTOR_CONFIG_FILE names it.")
+        Path | None,
+        typer.Argument(readable=False, help="The connection file; else DEX_CONNECTOR_CONFIG_FILE names it."),
     ] = None,
     *,
     live: Annotated[bool, typer.Option("--live", help="Ask each provider whether its credentials work.")] = False,

@@ -35,7 +35,7 @@ _FORMS: Final = "Write NAME=env:VARIABLE, NAME=file:PATH, or NAME=- to be asked 
 
 
 def init(
-    file: Annotated[Path | None, typer.Argument(help="Where to write; .toml or .json.")] = None,
+    file: Annotated[Path | None, typer.Argument(readable=False, help="Where to write; .toml or .json.")] = None,
     connector: Annotated[str | None, typer.Option(help="The Connector, such as slack.")] = None,
     connection: Annotated[str | None, typer.Option(help="The connection's name, such as support-slack.")] = None,
     credential: Annotated[list[str] | None, typer.Option(help=_FORMS)] = None,

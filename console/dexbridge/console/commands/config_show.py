@@ -18,7 +18,8 @@ from dexbridge.console.encodings import echo
 
 def show(
     file: Annotated[
-        Path | None, typer.Argument(help="The connection file; else DEX_CONNECTOR_CONFIG_FILE names it.")
+        Path | None,
+        typer.Argument(readable=False, help="The connection file; else DEX_CONNECTOR_CONFIG_FILE names it."),
     ] = None,
 ) -> None:
     """Shows what a connection file holds, without any credential."""
