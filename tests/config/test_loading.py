@@ -201,3 +201,27 @@ async def test_every_connection_is_closed_even_when_one_fails(write: Write) -> N
     with pytest.raises(ExceptionGroup):
         await project.close()
     assert closed == ["first"]
+
+
+async def test_a_tilde_is_the_home_folder(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(document(record()))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for environment in ({FILE: "~/connections.json"}, {FILE: "~/connections.json", "HOME": str(tmp_path)}):
+        async with await load_from_environment(environment) as project:
+            assert project.path == str(tmp_path / "connections.json")
+    async with await open_project("~/connections.json") as project:
+        assert project.path == str(tmp_path / "connections.json")
+
+
+async def test_an_absent_file_by_tilde_is_mended_by_a_command_that_writes_it_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=f"The connection file {tmp_path}/x.toml does not exist"):
+        await load_from_environment({FILE: "~/x.toml"})
+
+
+async def test_a_tilde_without_a_home_folder_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOME", raising=False)
+    with pytest.raises(FileNotFoundError, match=r"there is no home folder here\. Write the whole path"):
+        await load_from_environment({FILE: "~nobody-of-that-name/x.toml"})

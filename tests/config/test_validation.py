@@ -274,6 +274,20 @@ def test_a_reference_is_followed(inspect: Inspect, write: Write, tmp_path: Path)
         assert inspection.connections[0].credentials.secrets["bot_token"].reveal() == BOT_TOKEN
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_line_break_at_the_end_of_a_variable_is_not_part_of_the_token(inspect: Inspect, end: str) -> None:
+    text = TOML.replace(f'"{BOT_TOKEN}"', '{ env = "SLACK_BOT_TOKEN" }')
+    inspection = inspect(text, "connections.toml", {"SLACK_BOT_TOKEN": BOT_TOKEN + end})
+    assert inspection.diagnostics == ()
+    assert inspection.connections[0].credentials.secrets["bot_token"].reveal() == BOT_TOKEN
+
+
+def test_a_file_named_by_tilde_is_in_the_home_folder(inspect: Inspect, write: Write, tmp_path: Path) -> None:
+    write(BOT_TOKEN + "\n", "token")
+    text = TOML.replace(f'"{BOT_TOKEN}"', '{ file = "~/token" }')
+    assert inspect(text, "connections.toml", {"HOME": str(tmp_path)}).diagnostics == ()
+
+
 def test_case_f13_an_unset_variable_is_named(inspect: Inspect) -> None:
     for environment in ({}, {"SLACK_BOT_TOKEN": " "}):
         text = TOML.replace(f'"{BOT_TOKEN}"', '{ env = "SLACK_BOT_TOKEN" }')

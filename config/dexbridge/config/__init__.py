@@ -15,7 +15,7 @@ from dexbridge.config.errors import (
 )
 from dexbridge.config.inspection import InspectedConnection, Inspection, inspect_file
 from dexbridge.config.live import LiveResult, check_live
-from dexbridge.config.loading import FILE_VARIABLE, connection_file, load_from_environment, open_project
+from dexbridge.config.loading import FILE_VARIABLE, absolute_path, connection_file, load_from_environment, open_project
 from dexbridge.config.project import OpenedConnection, Project
 from dexbridge.config.schema import connection_file_schema
 from dexbridge.config.sealing import Sealed
@@ -56,6 +56,7 @@ __all__ = [
     "Sealed",
     "Severity",
     "SourceLine",
+    "absolute_path",
     "check_live",
     "check_offer",
     "connection_file",

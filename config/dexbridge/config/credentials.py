@@ -13,6 +13,7 @@ from dexbridge.config.codes import Code
 from dexbridge.config.envelope import Record
 from dexbridge.config.file_fault import FileFault
 from dexbridge.config.finding import HIDDEN, Finding, Path, harmless, quoted, resembles_token, shows_path
+from dexbridge.config.home import without_tilde
 from dexbridge.config.private_file import CREDENTIAL_FILE_LIMIT, Identity, PrivateFile, read_private_file
 from dexbridge.config.sealing import Sealed
 from dexbridge.config.shapes import is_list, is_object
@@ -291,14 +292,15 @@ def _from_environment(target: str, source: Source, resolved: Resolved, refuse: _
         refuse(f"refers to the environment variable {shown}, which is {state}.", f"Set {shown} before the start.")
         return None
     resolved.variables[target] = Secret(text)
-    return text
+    return _without_line_end(text)
 
 
 def _from_file(target: str, source: Source, resolved: Resolved, refuse: _Refuse) -> str | None:
-    if target.startswith("~"):
-        refuse("refers to a file by ~, which is not expanded.", "Write the whole path, or one relative to this file.")
+    whole = without_tilde(target, source.environment.open().get("HOME"))
+    if whole is None:
+        refuse("refers to a file by ~, and there is no home folder here.", "Write the whole path.")
         return None
-    path = str(FilePath(source.directory) / target)
+    path = str(FilePath(source.directory) / whole)
     read = read_private_file(path, limit=CREDENTIAL_FILE_LIMIT)
     if isinstance(read, PrivateFile) and read.fault is not None:
         read = read.fault
@@ -317,10 +319,15 @@ def _from_file(target: str, source: Source, resolved: Resolved, refuse: _Refuse)
         return None
     resolved.files[path] = read.identity if read.settled else None
     try:
-        text = read.content.open().decode().removesuffix("\n").removesuffix("\r")
+        text = _without_line_end(read.content.open().decode())
     except UnicodeDecodeError:
         text = ""
     if not text.strip():
         refuse("refers to a file that is empty or not text.", "Write the credential into it, on one line.")
         return None
     return text
+
+
+def _without_line_end(text: str) -> str:
+    """What writes a file or takes a command's output often adds a line break; no credential ends with one."""
+    return text.removesuffix("\n").removesuffix("\r")

@@ -9,6 +9,7 @@ from typing import Final
 
 from dexbridge.config.codes import Code
 from dexbridge.config.errors import ConnectionFileAbsent, ConnectorsNotConfigured, EnvironmentConflict
+from dexbridge.config.home import without_tilde
 from dexbridge.config.inspection import inspect_file
 from dexbridge.config.project import Project, opened
 from dexbridge.config.sealing import Sealed
@@ -23,12 +24,14 @@ def connection_file(environment: Mapping[str, str]) -> str:
 
     Raises:
         ConnectorsNotConfigured: it names none.
+        ConnectionFileAbsent: it names one by `~`, and there is no home folder.
         EnvironmentConflict: it also, or only, has variables of the other way of deploying. A blank one counts as unset.
     """
     # Only names leave this frame's first lines: the environment holds credentials of all kinds.
     # A blank variable counts as unset, whichever it is: a shell or a compose file cannot always leave one out.
     others = sorted(name for name, value in environment.items() if name.startswith(PROJECT_PREFIX) and value.strip())
     named = (environment.get(FILE_VARIABLE) or "").strip()
+    home = environment.get("HOME")
     del environment
     listed = ", ".join(others)
     if named and others:
@@ -46,11 +49,23 @@ def connection_file(environment: Mapping[str, str]) -> str:
             f"{FILE_VARIABLE} is not set, so there are no Connectors. "
             "Set it to the path of a connection file to use them; docs/configuration.md shows one."
         )
-    return _absolute(named)
+    return absolute_path(named, home)
 
 
-def _absolute(path: str | os.PathLike[str]) -> str:
-    return str(Path(path).absolute())
+def absolute_path(path: str | os.PathLike[str], home: str | None = None) -> str:
+    """The absolute path of a file, with the home folder in the place of a `~` at its start.
+
+    Args:
+        path: of the file.
+        home: the home folder; the user's own unless told.
+
+    Raises:
+        ConnectionFileAbsent: the path starts with `~`, and there is no home folder.
+    """
+    whole = without_tilde(os.fspath(path), home)
+    if whole is None:
+        raise ConnectionFileAbsent(f"{path} starts with ~, and there is no home folder here. Write the whole path.")
+    return str(Path(whole).absolute())
 
 
 async def load_from_environment(
@@ -96,7 +111,7 @@ async def open_project(
         ConnectionFileAbsent: the file is not there.
         InvalidConnectionFile: the file has faults.
     """
-    whole = _absolute(path)
+    whole = absolute_path(path)
     kept = Sealed[Mapping[str, str]](os.environ) if environment is None else environment
     definitions = installed_connectors() if connectors is None else connectors
     inspection = inspect_file(whole, kept, definitions)

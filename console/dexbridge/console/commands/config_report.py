@@ -9,7 +9,16 @@ from pathlib import Path
 
 import typer
 
-from dexbridge.config import Code, ConnectorsNotConfigured, Diagnostic, EnvironmentConflict, Severity, connection_file
+from dexbridge.config import (
+    Code,
+    ConnectionFileAbsent,
+    ConnectorsNotConfigured,
+    Diagnostic,
+    EnvironmentConflict,
+    Severity,
+    absolute_path,
+    connection_file,
+)
 from dexbridge.connectors import ConnectorDefinition, survey_connectors
 from dexbridge.console.encodings import echo
 
@@ -69,13 +78,15 @@ def definitions() -> Mapping[str, ConnectorDefinition]:
 
 def chosen_file(file: Path | None) -> str | Diagnostic:
     """The absolute path of the file on the command line, else of the environment's; or why there is none."""
-    if file is not None:
-        return str(file.absolute())
     try:
-        return connection_file(os.environ)
+        return connection_file(os.environ) if file is None else absolute_path(file)
     except ConnectorsNotConfigured:
         code, message = Code.NOT_CONFIGURED, "No file is given, and DEX_CONNECTOR_CONFIG_FILE is not set."
         mend = "Give a file, or set DEX_CONNECTOR_CONFIG_FILE to its path."
+    except ConnectionFileAbsent as homeless:
+        code = Code.FILE_ABSENT
+        message, _, mend = str(homeless).rpartition(" Write ")
+        mend = f"Write {mend}"
     except EnvironmentConflict as conflict:
         code = Code.ENVIRONMENT_CONFLICT
         message, _, mend = str(conflict).partition(" Unset ")
