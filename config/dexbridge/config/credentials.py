@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
@@ -17,10 +18,10 @@ from dexbridge.config.home import without_tilde
 from dexbridge.config.private_file import CREDENTIAL_FILE_LIMIT, Identity, PrivateFile, read_private_file
 from dexbridge.config.sealing import Sealed
 from dexbridge.config.shapes import is_list, is_object
+from dexbridge.config.written_reference import is_variable, may_show_variable, reference_in, variable_in
 from dexbridge.connectors import ConnectorDefinition, CredentialField, Secret
 
 AUTH_METHOD_KEYS: Final = ("auth_method", "auth_methods")
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ONE_LINE: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _UNNAMED: Final = "A credential"
 _Refuse = Callable[[str, str], None]
@@ -104,7 +105,7 @@ def resolve_credentials(
         if name in AUTH_METHOD_KEYS:
             _check_auth_method(name, value, record, findings)
         elif fields is not None and name not in fields:
-            findings.append(_unknown(name, record, tuple(fields)))
+            findings.append(_unknown(name, value, record, fields))
         else:
             text = value if type(value) is str else None
             if text is None:
@@ -113,10 +114,21 @@ def resolve_credentials(
             if text is None:
                 resolved.unusable.append(name)
                 continue
-            if _ONE_LINE.fullmatch(text) and (pattern is None or pattern.fullmatch(text)):
+            right = pattern is None or pattern.fullmatch(text)
+            meant = None if (pattern and right) or text is not value else reference_in(text)
+            if right and meant is None and _ONE_LINE.fullmatch(text):
                 resolved.secrets[name] = Secret(text)
                 continue
             resolved.unusable.append(name)
+            if meant is not None:
+                mend = f"Write it without the outer quotes: {meant}"
+                if not source.references:
+                    mend = (
+                        f"JSON has no references: write the credential here, or the file as TOML, where it is {meant}"
+                    )
+                refuse = _refusal((*path, name), {"env": text}, record, findings)
+                refuse("is a reference written as text.", mend)
+                continue
             problem, mend = _misshapen(text, rule)
             others = _others(text, name, fields)
             if others:
@@ -206,11 +218,15 @@ def _missing(field: CredentialField, record: Record) -> Finding:
     )
 
 
-def _unknown(name: str, record: Record, known: tuple[str, ...]) -> Finding:
-    near = difflib.get_close_matches(name.lower(), known, n=1)
+def _unknown(name: str, value: object, record: Record, fields: _Fields) -> Finding:
+    near = difflib.get_close_matches(name.lower(), fields, n=1)
     # What resembles no name may be a value that was put in the place of its name.
     shown = quoted(name) if near else HIDDEN
-    mend = f"Write it as {near[0]}." if near else f"Remove it; known are {', '.join(known)}."
+    fits = _others(value, name, fields) if isinstance(value, str) else []
+    if fits or near:
+        mend = f"Write it as {' or '.join(one.name for one in fits) or near[0]}."
+    else:
+        mend = f"Remove it; known are {', '.join(fields)}."
     return Finding(
         Code.UNKNOWN_CREDENTIAL,
         (*record.path, "credentials", name),
@@ -257,7 +273,7 @@ def _check_auth_method(name: str, value: object, record: Record, findings: list[
 def _follow(value: object, source: Source, resolved: Resolved, refuse: _Refuse) -> str | None:
     """What a reference points at; None after a fault was added."""
     if not is_object(value):
-        refuse("must be a text.", "Write it in quotes.")
+        refuse("must be a text.", "Write the text alone, in quotes." if is_list(value) else "Write it in quotes.")
         return None
     if not source.references:
         refuse("must be a text; JSON has no references.", "Write the file as TOML to use one.")
@@ -274,16 +290,11 @@ def _follow(value: object, source: Source, resolved: Resolved, refuse: _Refuse) 
     return _from_file(target, source, resolved, refuse)
 
 
-def may_show_variable(name: str) -> bool:
-    """Whether the name a reference gives is surely a variable's name, and not the credential itself."""
-    return bool(_VARIABLE.fullmatch(name)) and (harmless(name) or name.replace("_", "").isupper())
-
-
 def _from_environment(target: str, source: Source, resolved: Resolved, refuse: _Refuse) -> str | None:
-    if not _VARIABLE.fullmatch(target):
-        refuse(
-            "refers to a name that no environment variable can have.", "Put the variable's name there, not its value."
-        )
+    if not is_variable(target):
+        meant = variable_in(target)
+        mend = f'Write {{ env = "{meant}" }}.' if meant else "Put the variable's name there, not its value."
+        refuse("refers to a name that no environment variable can have.", mend)
         return None
     shown = target if may_show_variable(target) else HIDDEN
     text = source.environment.open().get(target)
@@ -300,6 +311,12 @@ def _from_file(target: str, source: Source, resolved: Resolved, refuse: _Refuse)
     if whole is None:
         refuse("refers to a file by ~, and there is no home folder here.", "Write the whole path.")
         return None
+    if whole.startswith(("$", "file:")):
+        refuse(
+            "refers to a file by a variable or an address, which is not understood here.",
+            "Write the file's whole path alone, such as /run/secrets/token.",
+        )
+        return None
     path = str(FilePath(source.directory) / whole)
     read = read_private_file(path, limit=CREDENTIAL_FILE_LIMIT)
     if isinstance(read, PrivateFile) and read.fault is not None:
@@ -309,10 +326,11 @@ def _from_file(target: str, source: Source, resolved: Resolved, refuse: _Refuse)
             state = "is not there" if read.code is Code.FILE_ABSENT else "cannot be used"
             refuse(
                 f"refers to a file that {state}; its path looks like a credential, so it is not shown.",
-                "Put the file's path there, not the credential; the file must be your own, with mode 0600.",
+                "Put the file's path there, not the credential.",
             )
         elif read.code is Code.FILE_ABSENT:
-            refuse(f"refers to a file, and {read.message}", "Write the credential into it, with mode 0600.")
+            put = f"(umask 077 && cat > {shlex.quote(path)}), then paste it, press Enter and Ctrl-D"
+            refuse(f"refers to a file, and {read.message}", f"Write the credential into it: {put}.")
         else:
             refuse(f"refers to a file, and {read.message}", read.mend)
         resolved.files[path] = None

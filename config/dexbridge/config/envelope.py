@@ -6,14 +6,17 @@ a known key in other letter case is refused, because the original reader would t
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from dexbridge.config.codes import Code
-from dexbridge.config.finding import HIDDEN, Finding, Path, harmless, is_token, quoted
+from dexbridge.config.finding import HIDDEN, Finding, Path, harmless, is_token
 from dexbridge.config.member_faults import EXAMPLES, bad_name, check_key, missing, wrong_type
+from dexbridge.config.misplaced import check_misplaced
+from dexbridge.config.notation import Notation
 from dexbridge.config.shapes import is_list, is_object
 
 SCHEMA_VERSION: Final = "connectors.dex.dev/local-connections/v1alpha1"
@@ -73,28 +76,26 @@ def label(connector_id: str, connection_name: str) -> str:
     return "/".join(parts)
 
 
-def check_top(document: object, findings: list[Finding], *, guessed: bool) -> list[object]:
+def check_top(
+    document: object, findings: list[Finding], notation: Notation, credentials: frozenset[str], *, guessed: bool
+) -> list[object]:
     """Checks everything outside of the records; returns the raw records."""
     if not is_object(document):
-        findings.append(wrong_type((), "The file", "an object with schemaVersion and connections"))
+        mend = 'Write { "schemaVersion": …, "connections": [] } with the connections in it.'
+        findings.append(wrong_type((), "The file", "an object with schemaVersion and connections", mend))
         return []
-    for key in document.keys() - _TOP:
+    unknown = [key for key in document if key not in _TOP]
+    for key in unknown:
         check_key(key, (key,), _TOP_BY_LOWER, findings, None)
-        if key.lower() not in _TOP_BY_LOWER:
-            findings.append(
-                Finding(
-                    Code.UNKNOWN_KEY,
-                    (key,),
-                    f"The key {quoted(key)} is not known at the top of the file.",
-                    f"Remove it; known are {', '.join(TOP_KEYS)}.",
-                    at_key=True,
-                )
-            )
-    lowered = {key.lower() for key in document.keys() - _TOP}
+    lowered = {key.lower() for key in unknown}
+    misplaced = [key for key in unknown if key.lower() not in _TOP_BY_LOWER]
+    likely = check_misplaced(
+        document, misplaced, findings, notation, top=TOP_KEYS, record=RECORD_KEYS, credentials=credentials
+    )
     version = document.get("schemaVersion")
     if version is None and "schemaVersion" not in document:
         if "schemaversion" not in lowered and not guessed:
-            findings.append(missing((), "schemaVersion", f'Add: schemaVersion set to "{SCHEMA_VERSION}".'))
+            findings.append(missing((), "schemaVersion", notation.add_at_top("schemaVersion", SCHEMA_VERSION)))
     elif version != SCHEMA_VERSION:
         findings.append(
             Finding(
@@ -107,13 +108,35 @@ def check_top(document: object, findings: list[Finding], *, guessed: bool) -> li
         )
     connections = document.get("connections")
     if connections is None and "connections" not in document:
-        if "connections" not in lowered and not guessed:
-            findings.append(missing((), "connections", "Add a list of connections; it may be empty."))
+        if "connections" not in lowered and not guessed and not likely:
+            mend = f"{notation.add_at_top('connections', [])} Or write the connections as docs/configuration.md shows."
+            findings.append(missing((), "connections", mend))
         return []
     if not is_list(connections):
-        findings.append(wrong_type(("connections",), "connections", "a list of connections"))
+        # A header that is not right makes an object of what its other tables hold.
+        if not (likely and is_object(connections) and connections.keys().isdisjoint(NAME_KEYS)):
+            findings.append(_no_list(connections, notation))
         return []
     return connections
+
+
+def _no_list(connections: object, notation: Notation) -> Finding:
+    path: Path = ("connections",)
+    right = "a list of connections, so it was not checked further"
+    if not is_object(connections):
+        return wrong_type(path, "connections", right, notation.no_list())
+    if connections.keys().isdisjoint(RECORD_KEYS) and any(is_object(one) for one in connections.values()):
+        mend = (
+            "Write [[connections]] for [connections.NAME], and [connections.credentials] for "
+            "[connections.NAME.credentials]; NAME becomes its connectionName."
+            if notation.toml
+            else "Write a list, and the name of each as its connectionName: [{ … }, { … }]"
+        )
+        return wrong_type(path, "connections", right, mend)
+    if notation.toml and connections.keys().isdisjoint(NAME_KEYS):
+        mend = "Add above it: the line [[connections]], and below that its connectorId and connectionName."
+        return wrong_type(path, "connections", right, mend)
+    return wrong_type(path, "connections", right, notation.one_connection())
 
 
 def shown_version(version: object) -> str | None:
@@ -131,7 +154,14 @@ def _version(version: object) -> str:
 
 
 def check_record(
-    index: int, raw: object, findings: list[Finding], *, names: tuple[str, ...], guessed: bool
+    index: int,
+    raw: object,
+    findings: list[Finding],
+    notation: Notation,
+    *,
+    names: tuple[str, ...],
+    misplaced: frozenset[str],
+    guessed: bool,
 ) -> Record | None:
     """Checks one record's own members.
 
@@ -139,16 +169,20 @@ def check_record(
         index: in `connections`.
         raw: the decoded record.
         findings: faults are added here.
+        notation: of the file.
         names: the name members that must be there; the others may be left out.
+        misplaced: members that stand at the top of the file instead; that was said there.
         guessed: something was left out of the file, so what is missing is not a fault.
     """
     path: Path = ("connections", index)
     if not is_object(raw):
-        findings.append(wrong_type(path, "A connection", "an object"))
+        findings.append(wrong_type(path, "A connection", "an object", "Write it as { … }, or remove it."))
         return None
     connector_id, connection_name = _usable(raw, "connectorId"), _usable(raw, "connectionName")
     extra_keys = raw.keys() - _RECORD
-    here = _Here(path, raw, connector_id, connection_name, {key.lower() for key in extra_keys}, guessed)
+    here = _Here(
+        path, raw, connector_id, connection_name, {key.lower() for key in extra_keys}, guessed, notation, misplaced
+    )
     if not here.lowered.isdisjoint(_RECORD_BY_LOWER):
         for key in extra_keys:
             check_key(key, (*path, key), _RECORD_BY_LOWER, findings, here.name)
@@ -161,8 +195,9 @@ def check_record(
             continue
         if key in raw:
             findings.append(bad_name((*path, key), key, value, here.name))
-        elif key in names and key.lower() not in here.lowered and not guessed:
-            findings.append(missing(path, key, f'Add: {key}, a text such as "{EXAMPLES[key]}".', here.name))
+        elif key in names and key.lower() not in here.lowered and key not in misplaced and not guessed:
+            example = notation.add_to_record(key, EXAMPLES[key])
+            findings.append(missing(path, key, f"{example} (or the text that is right here).", here.name))
     if connector_id and not _CONNECTOR_ID.fullmatch(connector_id):
         findings.append(
             Finding(
@@ -208,6 +243,8 @@ class _Here:
     connection_name: str
     lowered: set[str]
     guessed: bool
+    notation: Notation
+    misplaced: frozenset[str]
 
     @property
     def name(self) -> str | None:
@@ -222,9 +259,14 @@ def _member(here: _Here, key: str, findings: list[Finding]) -> dict[str, Any] | 
     if is_object(value):
         return value
     if key in here.raw:
-        findings.append(wrong_type((*here.path, key), key, "an object", here.name))
-    elif key.lower() not in here.lowered and not here.guessed:
-        findings.append(missing(here.path, key, f"Add an empty one: {key} = {{}} (in JSON: {{}}).", here.name))
+        mend = here.notation.member(key, value)
+        findings.append(wrong_type((*here.path, key), key, "an object", mend, here.name))
+    elif key.lower() not in here.lowered and key not in here.misplaced and not here.guessed:
+        near = difflib.get_close_matches(
+            key, [one for one in here.raw if one not in _RECORD and harmless(one)], n=1, cutoff=0.8
+        )
+        mend = f"Write {near[0]} as {key}." if near else here.notation.add_to_record(key, {})
+        findings.append(missing(here.path, key, mend, here.name))
     return None
 
 
@@ -269,7 +311,8 @@ def _status(here: _Here, findings: list[Finding]) -> bool:
     value: object = here.raw.get("credentialStatus")
     if value is not None and type(value) is not str:
         path = (*here.path, "credentialStatus")
-        findings.append(wrong_type(path, "credentialStatus", f'empty or "{REAUTHORIZATION_REQUIRED}"', here.name))
+        right = f'empty or "{REAUTHORIZATION_REQUIRED}"'
+        findings.append(wrong_type(path, "credentialStatus", right, 'Write ""; calls are then made again.', here.name))
     return value == REAUTHORIZATION_REQUIRED
 
 

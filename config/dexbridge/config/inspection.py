@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from dexbridge.config.codes import Code, Severity
 from dexbridge.config.connector_check import check_configuration, not_installed
-from dexbridge.config.credentials import CredentialRules, Resolved, Source, may_show_variable, resolve_credentials
+from dexbridge.config.credentials import CredentialRules, Resolved, Source, resolve_credentials
 from dexbridge.config.diagnostic import Diagnostic, Place
 from dexbridge.config.envelope import (
     HAND_WRITTEN_NAME_KEYS,
@@ -28,12 +28,14 @@ from dexbridge.config.finding import Finding, harmless
 from dexbridge.config.finding import Path as FindingPath
 from dexbridge.config.json_syntax import parse_json
 from dexbridge.config.literals import holds_credential
+from dexbridge.config.notation import JSON, TOML, Notation
 from dexbridge.config.private_file import CONNECTION_FILE_LIMIT, Identity, PrivateFile, read_private_file
 from dexbridge.config.sealing import Sealed, sealed
 from dexbridge.config.shapes import is_list, is_object
 from dexbridge.config.syntax import Decoded, Parsed, decode
 from dexbridge.config.toml_syntax import parse_toml
 from dexbridge.config.trigger_bindings import check_bindings
+from dexbridge.config.written_reference import may_show_variable
 from dexbridge.connectors import ConnectionReference, ConnectorDefinition
 
 _MOST_SECRETS: Final = 1_000
@@ -47,11 +49,12 @@ class Format:
     spots: str
     names: tuple[str, ...]
     references: bool
+    notation: Notation
 
 
 _FORMATS: Final[Mapping[str, Format]] = {
-    ".json": Format(parse_json, "json_spots", NAME_KEYS, references=False),
-    ".toml": Format(parse_toml, "toml_spots", HAND_WRITTEN_NAME_KEYS, references=True),
+    ".json": Format(parse_json, "json_spots", NAME_KEYS, references=False, notation=JSON),
+    ".toml": Format(parse_toml, "toml_spots", HAND_WRITTEN_NAME_KEYS, references=True, notation=TOML),
 }
 
 
@@ -196,11 +199,21 @@ class _Look:
 
     def at(self, decoded: Decoded, only: ConnectionReference | None) -> None:
         findings = self.findings
-        raw_records = check_top(decoded.value, findings, guessed=decoded.guessed)
+        names = frozenset(name for rules in self._rules.values() for name in rules.fields)
+        raw_records = check_top(decoded.value, findings, self.form.notation, names, guessed=decoded.guessed)
+        misplaced = frozenset(decoded.value) if is_object(decoded.value) else frozenset[str]()
         for index, raw in enumerate(raw_records):
             if only is not None and not _is(raw, only):
                 continue
-            record = check_record(index, raw, findings, names=self.form.names, guessed=decoded.guessed)
+            record = check_record(
+                index,
+                raw,
+                findings,
+                self.form.notation,
+                names=self.form.names,
+                misplaced=misplaced,
+                guessed=decoded.guessed,
+            )
             if record is not None:
                 self.records.append(record)
                 self._check(record, guessed=decoded.guessed)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from dexbridge.config.codes import Code
 from dexbridge.config.syntax import NESTING_LIMIT, NUMBER_LIMIT, Parsed, SyntaxFault
+from dexbridge.config.typography import typed_wrong
 
 # A string that does not end is taken to the end of the text, so that the scan never starts over inside it.
 _TOKENS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]|-?Infinity|NaN|[0-9]+', re.DOTALL)
@@ -16,6 +17,7 @@ _STRUCTURE: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{},]', re.DOTALL)
 _COMMENT: Final = re.compile(r"//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _UNPAIRED: Final = re.compile(r"[\ud800-\udfff]")
 _VALUE_START: Final = re.compile(r'["{[]|-?[0-9]|(?:true|false|null)\b')
+_TOML: Final = re.compile(r"\s*(?:#[^\n]*\n\s*)*(?:\[\[[ \t]*[A-Za-z]|[A-Za-z][A-Za-z0-9_]*[ \t]*=)")
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
 # The rest of a string whose line break was meant: nothing of JSON's own stands in it, and it ends as a string does.
 _REST_OF_STRING: Final = re.compile(r'(?:[^"\\{}\[\]:,]|\\.)*+(?="\s*[,}\]:])', re.DOTALL)
@@ -64,6 +66,8 @@ def parse_json(text: str) -> Parsed:
 
 
 def _fault(text: str, problem: str, at: int) -> SyntaxFault:
+    if _TOML.match(text):
+        return SyntaxFault(0, "This is TOML, not JSON.", "Name the file with .toml in the place of .json.")
     before = text[:at].rstrip()
     found = text[at : at + 1]
     if found and found in "}]" and before.endswith(","):
@@ -96,7 +100,7 @@ def _fault(text: str, problem: str, at: int) -> SyntaxFault:
     )
     if with_comma is not None:
         return SyntaxFault(at, "A comma is missing before this.", "Add the comma.", with_comma)
-    message, mend = _plain(problem, found)
+    message, mend = typed_wrong(text, at) or _plain(problem, found)
     return SyntaxFault(at, message, mend, _whole_before(text, at), guessed=True, ends_check=True)
 
 

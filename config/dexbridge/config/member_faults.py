@@ -23,7 +23,7 @@ def bad_name(path: Path, key: str, value: object, name: str | None) -> Finding:
         return Finding(
             Code.BLANK_VALUE, path, f"{key} is blank.", f'Write a text such as "{EXAMPLES.get(key, "main")}".', name
         )
-    return wrong_type(path, key, "a text", name)
+    return wrong_type(path, key, "a text", f'Write a text in quotes, such as "{EXAMPLES.get(key, "main")}".', name)
 
 
 def check_key(key: str, path: Path, known: dict[str, str], findings: list[Finding], name: str | None) -> None:
@@ -47,6 +47,6 @@ def missing(path: Path, key: str, mend: str, name: str | None = None) -> Finding
     return Finding(Code.MISSING_KEY, path, f"{key} is missing.", mend, name)
 
 
-def wrong_type(path: Path, what: str, right: str, name: str | None = None) -> Finding:
+def wrong_type(path: Path, what: str, right: str, mend: str, name: str | None = None) -> Finding:
     """A value of a type that is not taken."""
-    return Finding(Code.WRONG_TYPE, path, f"{what} must be {right}.", "Change it.", name)
+    return Finding(Code.WRONG_TYPE, path, f"{what} must be {right}.", mend, name)

@@ -8,18 +8,32 @@ from typing import Final
 
 from dexbridge.config.codes import Code
 from dexbridge.config.syntax import NESTING_LIMIT, NUMBER_LIMIT, Parsed, SyntaxFault
+from dexbridge.config.typography import typed_wrong
 
 _PLACE: Final = re.compile(r"\((?:at line (\d+), column (\d+)|at end of document)\)$")
 _SIMPLE_LINE: Final = re.compile(r"""[ \t]*[A-Za-z0-9_."'-]+[ \t]*=""")
+_HEADER: Final = re.compile(r"[ \t]*(\[+)[ \t]*([A-Za-z.]{1,40})[ \t]*(\]*)")
+_LISTS: Final = ("connections", "triggerBindings")
+_TABLES: Final = ("connections.configuration", "connections.credentials")
 _LONG_NUMBER: Final = re.compile(rf"[0-9]{{{NUMBER_LIMIT}}}")
 # The parser takes quadratic time for a key of very many parts. Tried only where a part starts, so in linear time.
 _PART: Final = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
 _DOTTED: Final = re.compile(rf"(?<![A-Za-z0-9_-])(?:{_PART}){{{NESTING_LIMIT}}}")
 _PROBLEMS: Final = (
     ("Cannot overwrite a value", "This key is there twice.", "Keep one of the two.", Code.DUPLICATE_KEY),
-    ("Cannot declare", "This table is there twice.", "Keep one of the two.", Code.DUPLICATE_KEY),
+    (
+        "Cannot declare",
+        "This table is there twice.",
+        "Keep one of the two; a second connection begins with a [[connections]] of its own.",
+        Code.DUPLICATE_KEY,
+    ),
     ("Duplicate inline table key", "This key is there twice.", "Keep one of the two.", Code.DUPLICATE_KEY),
-    ("Cannot mutate immutable", "This table was closed before.", "Move the key into it.", Code.DUPLICATE_KEY),
+    (
+        "Cannot mutate immutable",
+        "This was written with = before, so nothing can be added to it here.",
+        "Move what is added into that line, or move that line's values here and remove it.",
+        Code.DUPLICATE_KEY,
+    ),
     ("Cannot redefine", "This table is there twice.", "Keep one of the two.", Code.DUPLICATE_KEY),
     ("Unterminated string", "This string is not closed.", "Add the closing quote.", Code.SYNTAX),
     (
@@ -81,7 +95,17 @@ def _fault(text: str, problem: str) -> SyntaxFault:
         if problem.startswith(start):
             message, mend, code = known_message, known_mend, known_code
             break
-    if problem.startswith("Illegal character") and text[at : at + 1] in "\r\n":
+    header = _HEADER.match(text, text.rfind("\n", 0, at) + 1)
+    typed = typed_wrong(text, at)
+    if text.lstrip().startswith("{"):
+        message, mend = "This is JSON, not TOML.", "Name the file with .json in the place of .toml."
+    elif header is not None and (len(header[1]), len(header[3])) != (1, 1) and len(header[1]) != len(header[3]):
+        message, mend = _unequal(header[2])
+    elif typed is not None:
+        message, mend = typed
+    elif text[text.rfind("\n", 0, at) + 1 : at].rstrip().endswith("{"):
+        message, mend = "An inline table stands on one line.", "Write all of it, from { to }, on one line."
+    elif problem.startswith("Illegal character") and text[at : at + 1] in "\r\n":
         message, mend = "This string is not closed on its line.", "Add the closing quote."
     start = text.rfind("\n", 0, at) + 1
     end = text.find("\n", at)
@@ -95,6 +119,13 @@ def _fault(text: str, problem: str) -> SyntaxFault:
         return SyntaxFault(at, message, mend, _whole_before(text, start), guessed=True, code=code, ends_check=True)
     blank = " " * len(line.encode())
     return SyntaxFault(at, message, mend, text[:start] + blank + text[end:], guessed=True, code=code)
+
+
+def _unequal(name: str) -> tuple[str, str]:
+    message = "This header has not as many brackets on its right as on its left."
+    if name in _LISTS:
+        return message, f"Write it with two on each side: [[{name}]]"
+    return message, f"Write it with one on each side: [{name if name in _TABLES else 'name'}]"
 
 
 def _whole_before(text: str, start: int) -> str | None:

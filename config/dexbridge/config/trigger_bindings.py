@@ -20,7 +20,7 @@ def check_bindings(document: object, records: list[Record], findings: list[Findi
     if bindings is None:
         return
     if not is_list(bindings):
-        findings.append(wrong_type(("triggerBindings",), "triggerBindings", "a list"))
+        findings.append(wrong_type(("triggerBindings",), "triggerBindings", "a list", "Write a list; of none: []"))
         return
     known = {(record.connector_id, record.connection_name) for record in records}
     first: dict[tuple[str, ...], Path] = {}
@@ -55,7 +55,9 @@ def check_bindings(document: object, records: list[Record], findings: list[Findi
 
 def _check_binding(raw: object, path: Path, findings: list[Finding], *, guessed: bool) -> tuple[str, ...] | None:
     if not is_object(raw):
-        findings.append(wrong_type(path, "A trigger binding", "an object"))
+        findings.append(
+            wrong_type(path, "A trigger binding", "an object", "Write it as { … } with its four names, or remove it.")
+        )
         return None
     extra = raw.keys() - _KEYS
     for key in extra:
@@ -71,5 +73,7 @@ def _check_binding(raw: object, path: Path, findings: list[Finding], *, guessed:
         elif key.lower() not in lowered and not guessed:
             findings.append(missing(path, key, f"Add: {key}, a text."))
     if "configuration" in raw and raw["configuration"] is not None and not is_object(raw["configuration"]):
-        findings.append(wrong_type((*path, "configuration"), "configuration", "an object"))
+        findings.append(
+            wrong_type((*path, "configuration"), "configuration", "an object", "Write it as { … }, or remove it.")
+        )
     return tuple(names) if len(names) == len(BINDING_NAME_KEYS) else None
