@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dexbridge.config import Diagnostic, Sealed, inspect_file
+from dexbridge.config import Diagnostic, Inspection, Sealed, inspect_file
 from dexbridge.connectors import installed_connectors
 from tests.config.conftest import Inspect, Write
 from tests.fakes.connection_files import BOT_TOKEN, VERSION, document, record
@@ -196,19 +196,22 @@ BROKEN: dict[str, tuple[str, Mend]] = {
 }
 
 
+def look(path: Path) -> Inspection:
+    return inspect_file(str(path), Sealed({"SLACK_BOT_TOKEN": BOT_TOKEN}), installed_connectors())
+
+
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_mend_done_to_the_letter_leaves_a_right_file(write: Write, tmp_path: Path, name: str) -> None:
     text, mend = BROKEN[name]
     text = text.replace("PLACE", str(tmp_path))
     write(BOT_TOKEN, "token")
     ending = "json" if text.lstrip().startswith("{") else "toml"
+    inspection = look(write(text, f"connections.{ending}"))
     for _ in range(5):
-        path = write(text, f"connections.{ending}")
-        inspection = inspect_file(str(path), Sealed({"SLACK_BOT_TOKEN": BOT_TOKEN}), installed_connectors())
-        if not inspection.diagnostics:
-            break
-        assert BOT_TOKEN not in "".join(map(str, inspection.diagnostics))
-        text = mend(text, inspection.diagnostics[0]).replace("PLACE", str(tmp_path))
+        if inspection.diagnostics:
+            assert BOT_TOKEN not in "".join(map(str, inspection.diagnostics))
+            text = mend(text, inspection.diagnostics[0]).replace("PLACE", str(tmp_path))
+            inspection = look(write(text, f"connections.{ending}"))
     assert inspection.diagnostics == ()
     tokens = [one.credentials.secrets["bot_token"].reveal() for one in inspection.connections]
     assert tokens == ([BOT_TOKEN, "xoxb-2"] if name == "a table twice" else [BOT_TOKEN])

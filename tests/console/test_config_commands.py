@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import subprocess
 import sys
 import tomllib
@@ -296,35 +295,6 @@ def test_init_takes_a_value_from_standard_input_only(folder: Path, name: str) ->
     assert BOT_TOKEN not in taken.stdout + taken.stderr
     assert BOT_TOKEN in (folder / name).read_text()
     assert run("check", folder / name).returncode == 0
-
-
-def test_init_asks_on_a_terminal_without_echo(folder: Path) -> None:
-    path = folder / "asked.json"
-    program = "import sys; from dexbridge.console.cli import main; main(sys.argv[1:])"
-    answers = "\n".join(["slack", "support-slack", "y", BOT_TOKEN, *["n"] * 6]) + "\n"
-    said = b""
-    process, terminal = pty.fork()
-    if process == 0:
-        os.execv(sys.executable, [sys.executable, "-c", program, "config", "init", str(path)])
-    for answer in answers.splitlines(keepends=True):
-        said += wait_for_prompt(terminal)
-        os.write(terminal, answer.encode())
-    while True:
-        try:
-            said += os.read(terminal, 4096)
-        except OSError:
-            break
-    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0, said
-    assert BOT_TOKEN.encode() not in said
-    assert json.loads(path.read_text())["connections"][0]["credentials"] == {"bot_token": BOT_TOKEN}
-
-
-def wait_for_prompt(terminal: int) -> bytes:
-    """Reads until a prompt stands there."""
-    said = b""
-    while not said.endswith(b": "):  # the blank comes once the echo is off
-        said += os.read(terminal, 4096)
-    return said
 
 
 def test_show_is_redacted(folder: Path) -> None:

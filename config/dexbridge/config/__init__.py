@@ -13,6 +13,7 @@ from dexbridge.config.errors import (
     InvalidToolOffer,
     ProjectClosed,
 )
+from dexbridge.config.finding import is_token
 from dexbridge.config.inspection import InspectedConnection, Inspection, inspect_file
 from dexbridge.config.live import LiveResult, check_live
 from dexbridge.config.loading import FILE_VARIABLE, absolute_path, connection_file, load_from_environment, open_project
@@ -27,6 +28,7 @@ from dexbridge.config.writing import (
     NewCredential,
     write_connection_file,
 )
+from dexbridge.config.written_reference import may_show_variable
 
 __all__ = [
     "FILE_VARIABLE",
@@ -62,7 +64,9 @@ __all__ = [
     "connection_file",
     "connection_file_schema",
     "inspect_file",
+    "is_token",
     "load_from_environment",
+    "may_show_variable",
     "open_project",
     "report",
     "validate_tools",
