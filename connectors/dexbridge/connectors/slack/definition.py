@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
+from dexbridge.connectors.answer_table import Proof
 from dexbridge.connectors.configuration import read_configuration
 from dexbridge.connectors.definition import ConnectorDefinition, LiveCheck
 from dexbridge.connectors.errors import ConnectorError
@@ -13,7 +14,6 @@ from dexbridge.connectors.project import ProjectConnection
 from dexbridge.connectors.redaction import redact
 from dexbridge.connectors.secret import Secret
 from dexbridge.connectors.slack.advice import advice_for
-from dexbridge.connectors.slack.answers import Proof
 from dexbridge.connectors.slack.configuration import SLACK_CREDENTIALS, SlackConfiguration
 from dexbridge.connectors.slack.operations import SLACK_OPERATIONS
 from dexbridge.connectors.slack.web_api import WebApi
@@ -49,9 +49,9 @@ async def _check_tokens(api: WebApi, tokens: dict[str, Secret]) -> LiveCheck:
             continue
         if answer.proof is Proof.DONE:
             scopes[name] = granted
-            who = [str(answer.payload.get(key, "")) for key in ("user", "team")]
+            who = [str(answer.fields.get(key, "")) for key in ("user", "team")]
             account = account or " in ".join(part for part in who if part)
-        elif answer.proof is Proof.NOT_DONE_REJECTED:
+        elif answer.proof is Proof.NOT_DONE_REFUSED:
             faults.append(f"{name}: {advice_for(answer.code)[1]}")
         else:
             faults.append(f"{name}: {answer.reason}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dexbridge.connectors.answer_table import Proof
 from dexbridge.connectors.attempt import Attempt
 from dexbridge.connectors.dispatch import Dispatch
 from dexbridge.connectors.failure import FailureKind
 from dexbridge.connectors.slack.advice import advice_for
-from dexbridge.connectors.slack.answers import Proof, SlackAnswer
+from dexbridge.connectors.slack.answers import SlackAnswer
 from dexbridge.connectors.slack.messages import next_cursor, raw_page, to_message
 from dexbridge.connectors.slack.models import (
     GetThreadReplyInput,
@@ -30,12 +31,12 @@ async def list_thread_messages(api: WebApi, dispatch: Dispatch[ListThreadMessage
     answer = await _replies(api, dispatch, arguments)
     if answer.proof is not Proof.DONE:
         return _not_read(dispatch, answer)
-    found = raw_page(answer.payload)
+    found = raw_page(answer.fields)
     if found is None:
         return _malformed(dispatch)
     page = ThreadMessages(
         messages=tuple(to_message(given.channel_id, raw) for raw in found.messages),
-        next_cursor=next_cursor(answer.payload),
+        next_cursor=next_cursor(answer.fields),
     )
     return dispatch.took("read", page, dispatch.receipt(request_id=answer.request_id))
 
@@ -60,7 +61,7 @@ async def get_thread_reply(api: WebApi, dispatch: Dispatch[GetThreadReplyInput])
         return dispatch.failed("notFound", FailureKind.NOT_FOUND, advice)
     if answer.proof is not Proof.DONE:
         return _not_read(dispatch, answer)
-    page = raw_page(answer.payload)
+    page = raw_page(answer.fields)
     if page is None:
         return _malformed(dispatch)
     for raw in page.messages:
@@ -82,7 +83,7 @@ async def _replies(api: WebApi, dispatch: AnyRead, arguments: dict[str, str]) ->
 def _not_read(dispatch: AnyRead, answer: SlackAnswer) -> Attempt:
     if answer.proof in {Proof.NOT_DONE_LIMITED, Proof.UNAVAILABLE}:
         return dispatch.retry(answer.kind, answer.reason, answer.delay)
-    if answer.proof is Proof.NOT_DONE_REJECTED:
+    if answer.proof is Proof.NOT_DONE_REFUSED:
         kind, advice = advice_for(answer.code)
         return dispatch.failed("providerRejected", kind, advice)
     return dispatch.failed("invalidResponse", answer.kind, answer.reason)

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from dexbridge.connectors.answer_table import Proof
 from dexbridge.connectors.dispatch import Inquiry
 from dexbridge.connectors.failure import FailureKind
 from dexbridge.connectors.http_pool import ANY_TIME
 from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation, look_again
 from dexbridge.connectors.slack.advice import advice_for
-from dexbridge.connectors.slack.answers import Proof, SlackAnswer
+from dexbridge.connectors.slack.answers import SlackAnswer
 from dexbridge.connectors.slack.messages import RawMessage, bot_of, is_tombstone, metadata_of, next_cursor, raw_page
 from dexbridge.connectors.slack.models import PostThreadReplyInput
 from dexbridge.connectors.slack.posted import PostInput, posted_message, where
@@ -87,10 +88,10 @@ class _Search:
         while self.reads_left:
             self.reads_left -= 1
             answer = await self.api.read(self.inquiry.credential("user_token"), ANY_TIME, method, arguments)
-            if place and answer.proof is Proof.NOT_DONE_REJECTED and answer.code in NO_SUCH:
+            if place and answer.proof is Proof.NOT_DONE_REFUSED and answer.code in NO_SUCH:
                 return None
             concluded = self._see(answer)
-            cursor = next_cursor(answer.payload)
+            cursor = next_cursor(answer.fields)
             if concluded is not None or cursor is None:
                 return concluded
             arguments = {**arguments, "cursor": cursor}
@@ -102,7 +103,7 @@ class _Search:
             return _unread(answer)
         if answer.clock is not None and abs(datetime.now(UTC) - answer.clock) >= _CLOCK_SLACK:
             return CannotTell("This machine's clock and Slack's are too far apart to look in the right window.")
-        page = raw_page(answer.payload)
+        page = raw_page(answer.fields)
         if page is None:
             return look_again(f"{_UNREAD}: its answer does not hold the messages it should.")
         given: PostInput = self.inquiry.input
@@ -116,7 +117,7 @@ class _Search:
             self._threads.setdefault(raw["ts"], raw)
             self.may_be_ours = self.may_be_ours or _may_be_ours(raw, given.text)
         self.may_be_ours = self.may_be_ours or page.unreadable > 0
-        if next_cursor(answer.payload) is None and answer.payload.get("has_more") is True:
+        if next_cursor(answer.fields) is None and answer.fields.get("has_more") is True:
             return look_again("Slack says there are more messages, but not how to read them.")
         return None
 
@@ -157,7 +158,7 @@ def _may_be_ours(raw: RawMessage, text: str) -> bool:
 
 
 def _unread(answer: SlackAnswer) -> CannotTell:
-    if answer.proof is Proof.NOT_DONE_REJECTED:
+    if answer.proof is Proof.NOT_DONE_REFUSED:
         return CannotTell(f"{_UNREAD}. {advice_for(answer.code)[1]}")
     if answer.proof is Proof.NOT_DONE_LIMITED:
         return look_again(f"{_UNREAD}: its rate limit was reached.", answer.delay)
