@@ -128,6 +128,26 @@ def renamed(text: str, fault: Diagnostic) -> str:
     return "\n".join(lines)
 
 
+def exact(text: str, fault: Diagnostic) -> str:
+    """Puts the value the mend quotes where the fault is."""
+    assert fault.place is not None
+    value = re.search(r'"([^"]+)"', fault.mend)
+    assert value
+    lines = text.split("\n")
+    line, column = lines[line_of(fault)], fault.place.column - 1
+    lines[line_of(fault)] = line[:column] + re.sub(r'^("[^"]*"|[^\s,]+)', json.dumps(value[1]), line[column:])
+    return "\n".join(lines)
+
+
+def lower(text: str, fault: Diagnostic) -> str:
+    return text.replace('"Slack"', '"slack"')
+
+
+def without_line(text: str, fault: Diagnostic) -> str:
+    lines = text.split("\n")
+    return "\n".join([*lines[: line_of(fault)], *lines[line_of(fault) + 1 :]])
+
+
 def plain_space(text: str, fault: Diagnostic) -> str:
     return text.replace("\u00a0", " ")
 
@@ -184,6 +204,25 @@ BROKEN: dict[str, tuple[str, Mend]] = {
     "no quotes": (TOML.replace(f'"{BOT_TOKEN}"', BOT_TOKEN), credential),
     "other name": (TOML.replace("bot_token", "slack_api_key"), renamed),
     "credential for credentials": (TOML.replace("[connections.credentials]", "[connections.credential]"), renamed),
+    "schemaVersion of another": (TOML.replace("v1alpha1", "v1"), exact),
+    "blank name": (TOML.replace('"support-slack"', '" "'), exact),
+    "name as a number": (TOML.replace('"support-slack"', "7"), exact),
+    "capital letter": (TOML.replace('"slack"', '"Slack"'), lower),
+    "time without a zone": (
+        TOML.replace("\n\n[connections.con", "\ncredentialExpiresAt = 2999-01-01\n\n[connections.con"),
+        exact,
+    ),
+    "setting too large": (TOML.replace("8000", "50000"), without_line),
+    "setting that is not there": (TOML.replace("8000", "8000\ncolour = 1"), without_line),
+    "setting in another case": (TOML.replace("maxMessageC", "maxmessagec"), renamed),
+    "both auth methods": (TOML + 'auth_method = "bot"\nauth_methods = ["bot"]\n', without_line),
+    "key twice": (TOML + 'bot_token = "xoxb-2"\n', without_line),
+    "status that is no text": (
+        TOML.replace("\n\n[connections.con", "\ncredentialStatus = 1\n\n[connections.con"),
+        without_line,
+    ),
+    "bindings that are no list": (TOML.replace("\n\n", "\ntriggerBindings = 1\n\n", 1), without_line),
+    "unknown word at the top": (TOML.replace("\n\n", "\ncolour = 1\n\n", 1), without_line),
     "JSON: no schemaVersion": (
         json.dumps({**document(record()), "schemaVersion": None}).replace('"schemaVersion": null, ', ""),
         after_brace,

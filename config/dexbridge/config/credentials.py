@@ -64,9 +64,10 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class CredentialRules:
-    """What one Connector says of its credentials: by name, the field and its compiled pattern."""
+    """What one Connector says of its credentials: by name, the field and its compiled pattern; and what it requires."""
 
     fields: _Fields
+    required: tuple[CredentialField, ...]
 
     @classmethod
     def of(cls, definition: ConnectorDefinition) -> CredentialRules:
@@ -75,7 +76,8 @@ class CredentialRules:
             {
                 field.name: (field, None if field.pattern is None else re.compile(field.pattern))
                 for field in definition.credentials
-            }
+            },
+            tuple(field for field in definition.credentials if field.required),
         )
 
 
@@ -100,50 +102,63 @@ def resolve_credentials(
     if credentials is None:
         return resolved
     fields = rules.fields if rules is not None else None
-    path: Path = (*record.path, "credentials")
     for name, value in credentials.items():
+        if type(value) is str and fields is not None and name in fields:
+            # Nearly all there are, and a file may have thousands.
+            form = fields[name][1]
+            if form is not None and form.fullmatch(value) and _ONE_LINE.fullmatch(value):
+                resolved.secrets[name] = Secret(value)
+                continue
         if name in AUTH_METHOD_KEYS:
             _check_auth_method(name, value, record, findings)
         elif fields is not None and name not in fields:
             findings.append(_unknown(name, value, record, fields))
         else:
-            text = value if type(value) is str else None
-            if text is None:
-                text = _referred(name, value, source, resolved, _refusal((*path, name), value, record, findings))
-            rule, pattern = fields[name] if fields is not None else _NO_RULE
-            if text is None:
-                resolved.unusable.append(name)
-                continue
-            right = pattern is None or pattern.fullmatch(text)
-            meant = None if (pattern and right) or text is not value else reference_in(text)
-            if right and meant is None and _ONE_LINE.fullmatch(text):
-                resolved.secrets[name] = Secret(text)
-                continue
-            resolved.unusable.append(name)
-            if meant is not None:
-                mend = f"Write it without the outer quotes: {meant}"
-                if not source.references:
-                    mend = (
-                        f"JSON has no references: write the credential here, or the file as TOML, where it is {meant}"
-                    )
-                refuse = _refusal((*path, name), {"env": text}, record, findings)
-                refuse("is a reference written as text.", mend)
-                continue
-            problem, mend = _misshapen(text, rule)
-            others = _others(text, name, fields)
-            if others:
-                problem, mend = f"looks like {_named(others[0])}.", f"{_belongs(others, name)} {mend}"
-            message = f"{_show(name)} {problem}"
-            findings.append(
-                Finding(Code.CREDENTIAL_SHAPE, (*path, name), message, mend, record.label, foreign={name: _UNNAMED})
-            )
-    if fields is not None:
-        findings += (
-            _missing(field, record)
-            for field, _ in fields.values()
-            if field.required and field.name not in credentials and not guessed
-        )
+            _resolve(name, value, _Here(record, fields, source, resolved, findings))
+    if rules is not None and rules.required and not guessed:
+        findings += (_missing(field, record) for field in rules.required if field.name not in credentials)
     return resolved
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class _Here:
+    """The record whose credentials are read."""
+
+    record: Record
+    fields: _Fields | None
+    source: Source
+    resolved: Resolved
+    findings: list[Finding]
+
+
+def _resolve(name: str, value: object, here: _Here) -> None:
+    """Reads and checks one credential of a name that may be there."""
+    path: Path = (*here.record.path, "credentials", name)
+    refuse = _refusal(path, {"env": value} if type(value) is str else value, here.record, here.findings)
+    text = value if type(value) is str else _referred(name, value, here.source, here.resolved, refuse)
+    if text is None:
+        here.resolved.unusable.append(name)
+        return
+    rule, pattern = here.fields[name] if here.fields is not None else _NO_RULE
+    fits = pattern is not None and pattern.fullmatch(text) is not None
+    meant = reference_in(text) if text is value and not fits else None
+    if meant is None and (fits or pattern is None) and _ONE_LINE.fullmatch(text):
+        here.resolved.secrets[name] = Secret(text)
+        return
+    here.resolved.unusable.append(name)
+    if meant is not None:
+        mend = f"Write it without the outer quotes: {meant}"
+        if not here.source.references:
+            mend = f"JSON has no references: write the credential here, or the file as TOML, where it is {meant}"
+        refuse("is a reference written as text.", mend)
+        return
+    problem, mend = _misshapen(text, rule)
+    others = _others(text, name, here.fields)
+    if others:
+        problem, mend = f"looks like {_named(others[0])}.", f"{_belongs(others, name)} {mend}"
+    message = f"{_show(name)} {problem}"
+    found = Finding(Code.CREDENTIAL_SHAPE, path, message, mend, here.record.label, foreign={name: _UNNAMED})
+    here.findings.append(found)
 
 
 def _referred(name: str, value: object, source: Source, resolved: Resolved, refuse: _Refuse) -> str | None:
