@@ -21,7 +21,7 @@ from dexbridge.config import Sealed, inspect_file, open_project
 from dexbridge.connectors import connector, installed_connectors
 
 CONNECTIONS = 1_000
-VALIDATION_GOAL = 3.0
+VALIDATION_GOAL = 2.5
 READ_GOAL = 30.0
 ROUNDS = 15
 READS = 2_000
