@@ -227,21 +227,6 @@ async def test_live_compares_scopes(folder: Path) -> None:
         assert (await run_beside("check", "--live", "--strict", path)).returncode == 1
 
 
-async def test_live_warns_when_an_unclear_post_could_not_be_looked_up(folder: Path) -> None:
-    async with LocalSlack(bot_scopes=("chat:write", "channels:history")) as server:
-        bot_alone = record(configuration={"endpoint": server.endpoint}, credentials={"bot_token": server.bot_token})
-        path = put(folder / "c.json", document(bot_alone))
-        offer = ("check", "--live", path, "--offer", "slack/support-slack/postThreadReply")
-        warned = await run_beside(*offer)
-        assert warned.returncode == 0
-        assert "warning[live-scope]" in warned.stdout
-        assert "The bot_token of slack/support-slack lacks groups:history" in warned.stdout
-        assert "an unclear postThreadReply was carried out cannot be looked up" in warned.stdout
-        assert (await run_beside(*offer, "--strict")).returncode == 1
-        server.scopes["bot"] = ("chat:write", "channels:history", "groups:history")
-        assert (await run_beside(*offer, "--strict")).returncode == 0
-
-
 async def test_live_has_a_deadline(folder: Path) -> None:
     import asyncio
 
