@@ -156,7 +156,8 @@ def test_no_file_ends_with_2(environment: dict[str, str], code: str) -> None:
 def test_offered_operations_are_checked(folder: Path) -> None:
     path = put(folder / "c.json", document(record()))
     assert run("check", path, "--offer", "slack/support-slack/postThreadReply").returncode == 0
-    lacking = run("check", path, "--offer", "slack/support-slack/listThreadMessages")
+    reader = put(folder / "reader.json", document(record(credentials={"user_token": USER_TOKEN})))
+    lacking = run("check", reader, "--offer", "slack/support-slack/postThreadReply")
     assert (lacking.returncode, "error[tool-credential]" in lacking.stdout) == (2, True)
     absent = run("check", path, "--offer", "slack/sales/postThreadReply")
     assert (absent.returncode, "error[tool-connection]" in absent.stdout) == (2, True)
