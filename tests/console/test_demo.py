@@ -289,5 +289,5 @@ async def test_shows_why_the_worker_did_not_start(tmp_path: Path) -> None:
         new_folder(tmp_path), [], REAL="1", ANTHROPIC_API_KEY="k", DEX_CONNECTOR_CONFIG_FILE=str(connections)
     )
     assert run.code == 1
-    assert "chmod 600" in run.errors
+    assert "[missing-key]" in run.errors
     assert "Traceback" not in run.errors
