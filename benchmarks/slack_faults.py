@@ -1,11 +1,11 @@
 """Runs Slack's postThreadReply against random sequences of faults and compares each outcome with the truth.
 
-    python -m benchmarks.slack_faults [--sequences 200] [--seed 1]
+    python -m benchmarks.slack_faults [--sequences 400] [--seed 1]
 
-Each sequence is one call, made as a Step makes it: at most three attempts, a new one only after a Retry, and up to
-three looks afterwards when the outcome is uncertain, as long as a look says when to look again. Looks have faults, too;
-Slack rewrites texts, in a fourth of the sequences hides metadata, and in a tenth the thread is gone when the reply
-comes. The truth is what the local Slack holds at the end.
+Each sequence is one call, made as a Step makes it: at most three attempts, a new one only after a Retry, and when the
+outcome is uncertain a look-up, made again as long as it asks for that. Around the call Slack rewrites the text, may
+hide all metadata, may have lost the thread, holds what others wrote meanwhile, and has faults in the look-up, too. The
+waits of a look-up are not kept: the local Slack counts faults, not seconds. The truth is what it holds at the end.
 """
 
 from __future__ import annotations
@@ -14,11 +14,15 @@ import argparse
 import asyncio
 import random
 import sys
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
 
 from dexbridge.connectors import (
     Attempt,
+    BoundOperation,
     BranchTaken,
     Call,
     CannotTell,
@@ -48,7 +52,7 @@ from dexbridge.connectors.testing.slack_faults import (
     rate_limited,
     redirect,
 )
-from dexbridge.connectors.testing.slack_workspace import SEEDED_CHANNEL, Workspace
+from dexbridge.connectors.testing.slack_workspace import CUSTOMER, Post
 
 HTTP_TIMEOUT = timedelta(seconds=0.4)
 LATE = 0.7
@@ -57,15 +61,24 @@ ATTEMPTS = 3
 LOOKS = 3
 LANES = 4
 
+TEXTS = (
+    "Order 1042 ships on Thursday.",
+    "Done 🎉 see https://shop.example/orders/1042?x=1&y=2",
+    "a < b && c > d, ask help@shop.example 👍",
+    "**Shipped** *today* :tada: <!channel> & ❤️",
+)
+"""Slack keeps all but the first in another form than they are sent."""
+
 
 @dataclass
 class Tally:
-    """What came of the sequences."""
+    """What came of the sequences, and how many had which trouble around the call."""
 
     sequences: int = 0
     duplicate_posts: int = 0
     wrong_outcomes: int = 0
     outcomes: dict[str, int] = field(default_factory=dict[str, int])
+    troubles: dict[str, int] = field(default_factory=dict[str, int])
     wrong: list[str] = field(default_factory=list[str])
 
     def __str__(self) -> str:
@@ -105,29 +118,85 @@ def _write_fault(rng: random.Random) -> Fault | None:
     )
 
 
-LASTING: tuple[Fault, ...] = (ErrorCode("missing_scope"), OversizedAnswer(2 * MAX_BYTES))
-PASSING: tuple[Fault, ...] = (
-    DropBeforeRead(),
-    DropAfterPost(),
-    rate_limited("60"),
-    rate_limited("1.5"),
-    ErrorCode("fatal_error"),
-    Answer(503, '{"ok":false,"error":"service_unavailable"}'),
-    html(),
-    Answer(200, ""),
-    Answer(200, '{"ok":true}'),
-    Answer(200, '{"ok":false,"messages":[],"ok":true}'),
-    TruncatedAnswer(),
-    redirect("/api/elsewhere"),
-)
+def _passing_read_fault(rng: random.Random) -> Fault:
+    """A fault after which the look-up asks to be made again."""
+    return rng.choice(
+        [
+            DropBeforeRead(),
+            DropAfterPost(),
+            AnswerLate(LATE),
+            rate_limited("1"),
+            rate_limited("60"),
+            rate_limited("1.5"),
+            rate_limited(),
+            ErrorCode("ratelimited"),
+            ErrorCode("fatal_error"),
+            Answer(503, '{"ok":false,"error":"service_unavailable"}'),
+            html(),
+            Answer(200, ""),
+            Answer(200, '{"ok":true}'),
+            Answer(200, '{"ok":false,"messages":[],"ok":true}'),
+            TruncatedAnswer(),
+            redirect("/api/elsewhere"),
+        ]
+    )
 
 
-def _read_faults(rng: random.Random) -> list[Fault]:
-    if rng.random() < 0.5:
-        return []
-    if rng.random() < 0.2:
-        return [rng.choice(LASTING)]
-    return rng.choices(PASSING, k=rng.randint(1, LOOKS))
+def _lasting_read_fault(rng: random.Random) -> Fault:
+    """A fault another look would meet again."""
+    return rng.choice([ErrorCode("missing_scope"), ErrorCode("not_allowed_token_type"), OversizedAnswer(2 * MAX_BYTES)])
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What one sequence meets.
+
+    Args:
+        writes: the fault of each attempt.
+        passing: faults of the first looks.
+        lasting: the fault of the look after those; None when that one is answered.
+        hides_metadata: no reader is shown any.
+        loses_thread: the thread's first message is deleted before the call.
+        bystander: what somebody else wrote meanwhile: nothing, a person's chat, one that cannot be read, or a bot's.
+        text: what is posted.
+    """
+
+    writes: tuple[Fault | None, ...]
+    passing: tuple[Fault, ...]
+    lasting: Fault | None
+    hides_metadata: bool
+    loses_thread: bool
+    bystander: str
+    text: str
+
+    def may_stay_unknown(self, *, posted: bool) -> bool:
+        """Whether Slack keeps from the look-up what it would need, however often it looks."""
+        if self.lasting is not None or len(self.passing) >= LOOKS:
+            return True
+        return self.hides_metadata if posted else self.bystander in {"bot", "unreadable"}
+
+    @property
+    def troubles(self) -> list[str]:
+        """What the tally counts."""
+        named = {
+            "hidden metadata": self.hides_metadata,
+            "rewritten text": self.text != TEXTS[0],
+            "lost thread": self.loses_thread,
+            "others' messages": self.bystander != "nobody",
+        }
+        return [name for name, is_there in named.items() if is_there]
+
+
+def _plan(rng: random.Random) -> _Plan:
+    return _Plan(
+        writes=tuple(_write_fault(rng) for _ in range(ATTEMPTS)),
+        passing=tuple(_passing_read_fault(rng) for _ in range(rng.choice([0, 0, 0, 1, 1, 2, LOOKS]))),
+        lasting=_lasting_read_fault(rng) if rng.random() < 0.15 else None,
+        hides_metadata=rng.random() < 0.3,
+        loses_thread=rng.random() < 0.2,
+        bystander=rng.choice(["nobody", "nobody", "nobody", "person", "unreadable", "bot"]),
+        text=rng.choice(TEXTS),
+    )
 
 
 async def run(sequences: int, seed: int) -> Tally:
@@ -160,82 +229,105 @@ async def _sequence(
     server: LocalSlack, connection: slack.Connection, rng: random.Random, number: int, tally: Tally
 ) -> None:
     operation = connection.post_thread_reply()
-    plan = [_write_fault(rng) for _ in range(ATTEMPTS)]
-    read_faults = _read_faults(rng)
-    server.workspace = Workspace()  # so that a look in the channel does not meet the other sequences' messages
-    server.hides_metadata = rng.random() < 0.25
-    thread = server.workspace.post(SEEDED_CHANNEL, f"Question {number}", user="U0CUSTOMER1")
-    arguments = operation.validate(
-        {
-            "channel_id": SEEDED_CHANNEL,
-            "thread_timestamp": thread.ts,
-            "text": f"🎉 {number} see https://x.example/{number}",
-        }
-    )
-    if rng.random() < 0.1:
-        server.workspace.delete(SEEDED_CHANNEL, thread.ts)
+    plan = _plan(rng)
+    channel = f"C{number:010d}"
+    server.workspace.channels.add(channel)
+    server.hides_metadata = plan.hides_metadata
+    thread = server.workspace.post(channel, f"Question {number}")
+    if plan.loses_thread:
+        server.workspace.delete(channel, thread.ts)
+    arguments = operation.validate({"channel_id": channel, "thread_timestamp": thread.ts, "text": plan.text})
     opened_at = datetime.now(UTC)
-    attempt: Attempt | None = None
-    call = Call(f"bench-{number}", "CallSingleAttemptTool-1", "slack", "postThreadReply")
-    for count, fault in enumerate(plan, start=1):
+    call, attempt = await _make(server, operation, arguments, number, plan)
+    outcome, told = "failed", None
+    if isinstance(attempt, BranchTaken) and isinstance(attempt.output, PostedMessage):
+        outcome, told = "sent", (attempt.branch, attempt.output)
+    if isinstance(attempt, Uncertain):
+        _write_meanwhile(server, channel, thread.ts, plan.bystander)
+        look_up = partial(operation.reconcile, call, arguments, opened_at=opened_at)
+        early = await look_up(ended_by=datetime.now(UTC) + timedelta(minutes=1))
+        await server.settle()
+        found = await _look(server, lambda: look_up(ended_by=datetime.now(UTC)), plan)
+        outcome = {FoundSent: "sent", FoundNotSent: "not sent", CannotTell: "unknown"}[type(found)]
+        if isinstance(found, FoundSent) and isinstance(found.output, PostedMessage):
+            told = (found.branch, found.output)
+        if isinstance(early, FoundNotSent):
+            outcome = "not sent, said too early"
+        _count(tally.troubles, f"look-up after {len(plan.passing)} faults")
+        if plan.lasting is not None:
+            _count(tally.troubles, "look-up that is refused")
+    posts = [post for post in server.posts if _call_id(post.metadata) == call.call_id]
+    truth = {"sent": {1}, "not sent": {0}, "failed": {0}}
+    truth["unknown"] = {count for count in (0, 1) if plan.may_stay_unknown(posted=count == 1)}
+    right = len(posts) in truth.get(outcome, set()) and (told is None or _is_at(told, posts))
+    tally.sequences += 1
+    tally.duplicate_posts += max(0, len(posts) - 1)
+    _count(tally.outcomes, outcome)
+    for trouble in plan.troubles:
+        _count(tally.troubles, trouble)
+    if not right:
+        tally.wrong_outcomes += 1
+        tally.wrong.append(f"{number}: {plan}: {outcome}, told {told}, posts {posts}")
+
+
+async def _make(
+    server: LocalSlack, operation: BoundOperation, arguments: Mapping[str, Any], number: int, plan: _Plan
+) -> tuple[Call, Attempt]:
+    """Makes the call as often as nothing was done, at most ATTEMPTS times; returns its last attempt."""
+    for count, fault in enumerate(plan.writes, start=1):
         if fault is not None:
             server.fail_next("chat.postMessage", fault)
         call = Call(
-            call.flow_id,
-            call.step_execution_id,
+            f"bench-{number}",
+            "CallSingleAttemptTool-1",
             "slack",
             "postThreadReply",
             attempt=count,
             dispatch_before=datetime.now(UTC) + timedelta(seconds=5),
         )
         attempt = await operation.dispatch(call, arguments)
-        if not isinstance(attempt, Retry):
+        if count == ATTEMPTS or not isinstance(attempt, Retry):
+            return call, attempt
+    raise AssertionError("a plan has a write")
+
+
+def _write_meanwhile(server: LocalSlack, channel: str, thread: str, bystander: str) -> None:
+    """Others write between the call and its look-up."""
+    write = server.workspace.post
+    match bystander:
+        case "person":
+            write(channel, "Any news?", thread_ts=thread, user=CUSTOMER)
+        case "unreadable":
+            write(channel, "", thread_ts=thread, user=CUSTOMER, more={"ts": None})
+        case "bot":
+            write(channel, "Deployed.", thread_ts=thread, user="U0OTHERBOT1", more={"bot_id": "B0OTHERBOT1"})
+        case _:
+            pass
+
+
+async def _look(server: LocalSlack, look_up: Callable[[], Awaitable[Reconciliation]], plan: _Plan) -> Reconciliation:
+    """Looks, and again while the look-up asks for it, at most LOOKS times."""
+    method = "conversations.history" if plan.loses_thread else "conversations.replies"
+    faults = [*plan.passing, *([] if plan.lasting is None else [plan.lasting])][:LOOKS]
+    found: Reconciliation = CannotTell("not looked yet")
+    for look in range(LOOKS):
+        if look < len(faults):
+            server.fail_next(method, faults[look])
+        found = await look_up()
+        if not isinstance(found, CannotTell) or found.retry_at is None:
             break
-    outcome, told = _name(attempt), _timestamp(attempt)
-    if isinstance(attempt, Uncertain):
-        early = await operation.reconcile(
-            call, arguments, opened_at=opened_at, ended_by=datetime.now(UTC) + timedelta(minutes=1)
-        )
-        await server.settle()
-        server.fail_next("conversations.replies", *read_faults)
-        found: Reconciliation = early
-        for _ in range(LOOKS):
-            found = await operation.reconcile(call, arguments, opened_at=opened_at, ended_by=datetime.now(UTC))
-            if not isinstance(found, CannotTell) or found.retry_at is None:
-                break
-        server.clear_faults()
-        outcome = {FoundSent: "sent", FoundNotSent: "not sent", CannotTell: "unknown"}[type(found)]
-        told = _told(found)
-        if isinstance(early, FoundNotSent):
-            outcome = "not sent, said too early"
-    posts = [post.ts for post in server.posts if _call_id(post.metadata) == call.call_id]
-    truth = {"sent": {1}, "not sent": {0}, "failed": {0}}
-    if server.hides_metadata or len(read_faults) == LOOKS or (read_faults and read_faults[0] in LASTING):
-        truth["unknown"] = {0, 1}
-    right = len(posts) in truth.get(outcome, set()) and (told is None or [told] == posts)
-    tally.sequences += 1
-    tally.duplicate_posts += max(0, len(posts) - 1)
-    tally.outcomes[outcome] = tally.outcomes.get(outcome, 0) + 1
-    if not right:
-        tally.wrong_outcomes += 1
-        tally.wrong.append(
-            f"{number}: {plan} then {read_faults}, hidden {server.hides_metadata}: {outcome}, posts {posts}"
-        )
+    return found
 
 
-def _name(attempt: Attempt | None) -> str:
-    is_sent = isinstance(attempt, BranchTaken) and attempt.branch in {"sent", "sentOutsideThread"}
-    return "sent" if is_sent else "failed"
+def _is_at(told: tuple[str, PostedMessage], posts: list[Post]) -> bool:
+    """Whether the call says where its one post stands."""
+    branch, posted = told
+    expected = [("sent" if post.thread_ts else "sentOutsideThread", post.ts, post.thread_ts) for post in posts]
+    return [(branch, posted.message.timestamp, posted.message.thread_timestamp)] == expected
 
 
-def _timestamp(attempt: Attempt | None) -> str | None:
-    if isinstance(attempt, BranchTaken) and isinstance(attempt.output, PostedMessage):
-        return attempt.output.message.timestamp
-    return None
-
-
-def _told(found: FoundSent | FoundNotSent | CannotTell) -> str | None:
-    return found.receipt.provider_object_id if isinstance(found, FoundSent) else None
+def _count(counts: dict[str, int], name: str) -> None:
+    counts[name] = counts.get(name, 0) + 1
 
 
 def _call_id(metadata: object) -> object:
@@ -245,12 +337,13 @@ def _call_id(metadata: object) -> object:
 def main() -> int:
     """Prints the tally; 1 when anything was wrong."""
     parser = argparse.ArgumentParser(description="Slack against random faults.")
-    parser.add_argument("--sequences", type=int, default=200)
+    parser.add_argument("--sequences", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     tally = asyncio.run(run(options.sequences, options.seed))
     print(tally)
-    print(", ".join(f"{name} {count}" for name, count in sorted(tally.outcomes.items())))
+    for what, counts in (("outcomes", tally.outcomes), ("met", tally.troubles)):
+        print(f"{what}: " + ", ".join(f"{name} {count}" for name, count in sorted(counts.items())))
     for line in tally.wrong:
         print(line)
     return 1 if tally.duplicate_posts or tally.wrong_outcomes else 0
