@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from dexbridge.connectors import Attempt, BranchTaken, Call, ConnectionReference, UnknownConnection, connector, slack
 from dexbridge.connectors.testing import MemoryConnection, MemoryProject
 from dexbridge.connectors.testing.local_slack import LocalSlack
-from dexbridge.connectors.testing.slack_faults import ErrorCode, html
+from dexbridge.connectors.testing.slack_faults import Answer, ErrorCode, html
 
 ARGUMENTS: dict[str, Any] = {"channel_id": "C0123456789", "text": "Hello"}
 
@@ -168,6 +168,15 @@ async def test_the_live_check_names_account_and_scopes(held: MemoryConnection, s
     assert check.scopes["user_token"] == ("channels:history", "groups:history")
     assert "chat:write" in check.scopes["bot_token"]
     assert server.posts == []
+
+
+async def test_a_token_whose_scopes_slack_does_not_tell_is_not_said_to_have_none(
+    held: MemoryConnection, server: LocalSlack
+) -> None:
+    untold = Answer(200, '{"ok":true,"user":"dexbridge","team":"Local Slack"}')
+    server.fail_next("auth.test", untold, untold)
+    check = await connector("slack").check_live(held)
+    assert (check.ok, check.scopes) == (True, {})
 
 
 async def test_the_live_check_says_what_is_wrong(held: MemoryConnection, server: LocalSlack) -> None:

@@ -357,3 +357,8 @@ async def test_a_cancelled_dispatch_is_cancelled(reply: Reply, server: LocalSlac
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_the_request_names_its_charset_so_that_slack_has_no_warning(reply: Reply, server: LocalSlack) -> None:
+    await reply()
+    assert server.requests[-1].headers["content-type"] == "application/json; charset=utf-8"

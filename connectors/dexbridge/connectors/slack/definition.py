@@ -48,7 +48,8 @@ async def _check_tokens(api: WebApi, tokens: dict[str, Secret]) -> LiveCheck:
             faults.append(f"{name}: {error}")
             continue
         if answer.proof is Proof.DONE:
-            scopes[name] = granted
+            if granted is not None:
+                scopes[name] = granted
             who = [str(answer.fields.get(key, "")) for key in ("user", "team")]
             account = account or " in ".join(part for part in who if part)
         elif answer.proof is Proof.NOT_DONE_REFUSED:

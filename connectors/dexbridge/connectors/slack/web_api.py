@@ -41,11 +41,13 @@ class WebApi:
         """A reading method with its arguments in the URL; raises NeverSent or NoAnswer."""
         return await self._call(token, leave, method, verb="GET", params=arguments)
 
-    async def test_token(self, token: Secret, leave: Leave) -> tuple[SlackAnswer, tuple[str, ...]]:
-        """`auth.test`: the answer and the token's scopes; raises NeverSent or NoAnswer."""
+    async def test_token(self, token: Secret, leave: Leave) -> tuple[SlackAnswer, tuple[str, ...] | None]:
+        """`auth.test`: the answer and the token's scopes, None when it does not tell; raises NeverSent or NoAnswer."""
         answer = await self._send(token, leave, "auth.test", json={})
-        scopes = tuple(part.strip() for part in answer.headers.get("x-oauth-scopes", "").split(","))
-        return read_answer(answer), tuple(scope for scope in scopes if scope)
+        scopes = answer.headers.get("x-oauth-scopes")
+        if scopes is None:
+            return read_answer(answer), None
+        return read_answer(answer), tuple(part.strip() for part in scopes.split(",") if part.strip())
 
     async def close(self) -> None:
         """Closes the HTTP connections."""
@@ -62,11 +64,14 @@ class WebApi:
                 "The Slack token of this connection holds a blank, a line break or another character no token has; "
                 "copy it again."
             )
+        headers = {"Authorization": f"Bearer {token.reveal()}", "User-Agent": "dexbridge"}
+        if "json" in request:
+            headers["Content-Type"] = "application/json; charset=utf-8"  # without the charset Slack answers a warning
         return await self._pool.request(
             verb,
             f"{self._endpoint}/{method}",
             leave=leave,
-            headers={"Authorization": f"Bearer {token.reveal()}", "User-Agent": "dexbridge"},
+            headers=headers,
             max_body_bytes=self._max_response_bytes,
             **request,
         )
