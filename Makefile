@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 export DEXBRIDGE_TEST_POSTGRES
 export DEXBRIDGE_TEST_CHROMIUM
 
-.PHONY: setup services demo serve test matrix check format bench bench-turnaround faults clean
+.PHONY: setup services demo serve test matrix check format bench bench-turnaround faults others clean
 
 setup: $(STAMP)
 
@@ -61,5 +61,23 @@ faults: $(STAMP)
 fuzz-config: $(STAMP)
 	$(BIN)/python -m benchmarks.fuzz_config
 
+# Slack against backlot, GitHub against its own OpenAPI description behind prism: servers others wrote, each installed
+# into a folder of its own. Needs npm and Node.js 18.20 or newer; half a minute once they are installed.
+OTHERS := benchmarks/others
+others: $(STAMP) .others/slack/.installed .others/github/.installed
+	$(BIN)/python -m benchmarks.others
+
+.others/slack/.installed: $(OTHERS)/requirements.txt
+	$(PYTHON) -m venv .others/slack
+	.others/slack/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(OTHERS)/requirements.txt
+	touch $@
+
+.others/github/.installed: $(OTHERS)/package.json
+	@command -v npm >/dev/null || { echo "others: npm is missing; install Node.js 18.20 or newer with it." >&2; exit 1; }
+	mkdir -p .others/github
+	cp $(OTHERS)/package.json .others/github/
+	cd .others/github && npm install --no-package-lock --no-audit --no-fund --ignore-scripts --loglevel=error
+	touch $@
+
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) .others
