@@ -202,3 +202,38 @@ async def test_a_conversation_the_cli_compacted_goes_on(open_stage: OpenStage) -
     assert "They talked." in told[0]
     assert [text for text in told[1:] if text] == ["Answer 1.", "Message 2.", "Answer 2.", "Message 3."]
     assert [result.tool_use_id[-1] for result in stage.results()] == ["3", "4", "6", "5"]
+
+
+@pytest.mark.parametrize("processes", [COLD, CliProcesses()], ids=["cold", "parked"])
+async def test_a_call_of_a_refused_reply_does_not_hold_those_after_it(
+    open_stage: OpenStage, processes: CliProcesses
+) -> None:
+    """The CLI asks again by itself, and never makes the call that had begun to leave."""
+    stage = await open_stage(processes=processes)
+    refused = Reply(Text("No."), slack_reply("Refused."), stop_reason="refusal")
+    stage.model.script(refused, Reply(slack_reply("First."), slack_reply("Second.")), Reply(Text("Posted.")))
+
+    assert answer_of(await stage.turn("Post it.", approve=True)) == "Posted."
+
+    assert stage.posted == ["First."]
+    assert [call.arguments["text"] for call in await stage.calls()] == ["First."]
+
+
+async def test_a_message_id_that_comes_twice_ends_the_turn(open_stage: OpenStage) -> None:
+    stage = await open_stage(processes=COLD)
+    look_up = ToolUse(LOOK_UP, {"order_id": "1"})
+    stage.model.script(
+        Reply(look_up, message_id="msg_1"), Reply(Text("Not shipped."), message_id="msg_1"), Reply(Text("Hello."))
+    )
+
+    assert "message ID 'msg_1' to two replies" in error_of(await stage.turn("Where is it?"))
+    assert answer_of(await stage.turn("Hello?")) == "Hello."
+
+
+async def test_replies_without_a_message_id_are_replies_all_the_same(open_stage: OpenStage) -> None:
+    stage = await open_stage(processes=COLD)
+    look_up = ToolUse(LOOK_UP, {"order_id": "1"})
+    stage.model.script(Reply(Text("I look."), look_up, message_id=""), Reply(Text("Not shipped."), message_id=""))
+
+    assert answer_of(await stage.turn("Where is it?")) == "Not shipped."
+    assert await stage.said() == ["I look.", "Not shipped."]

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from dexbridge.sessions import EventKind, SessionStatus
+import pytest
+
+from dexbridge.sessions import EventKind, LeftOut, SessionStatus
 from dexbridge.toolsource import AttemptResult, Dispatch, NotDone, OutcomeKind, ToolEffect
 from tests.fakes.function_tool import FunctionTool, succeeded
 from tests.fakes.scripted_runner import ScriptedRunner, Segment
@@ -212,3 +214,21 @@ async def test_a_session_that_ends_while_it_runs_stops_its_turn_first(opening: O
         assert kinds[-2:] == [EventKind.TURN_CANCELLED, EventKind.SESSION_ENDED]
         await talk.client.start_session("s-2")
         assert await talk.client.end_session("s-2")
+
+
+@pytest.mark.parametrize("how", ["steered, cancelled", "queued, ended", "steered, ended"])
+async def test_an_accepted_message_that_no_turn_takes_stays_in_the_record(opening: Opening, how: str) -> None:
+    begun = asyncio.Event()
+
+    async def hang(_segment: Segment) -> None:
+        begun.set()
+        await asyncio.sleep(60)
+
+    async with opening(runner=ScriptedRunner(before=hang)) as talk:
+        await talk.say("first")
+        await begun.wait()
+        assert await (talk.say("second") if how.startswith("queued") else talk.steer("second"))
+        assert await (talk.cancel() if how.endswith("cancelled") else talk.client.end_session("s-1"))
+        await talk.answer()
+        left = [(message.text, message.left_out) for message in (await talk.snapshot()).messages]
+    assert sorted(left) == [("first", LeftOut.CANCELLED), ("second", LeftOut.CANCELLED)]

@@ -74,7 +74,7 @@ class Heard:
         """Takes an event of the Messages API's stream."""
         match event:
             case {"type": "message_start", "message": {"id": str(identity)}}:
-                self._replies.append(_Reply(identity, streams=True))
+                self._replies.append(_Reply(identity or None, streams=True))
             case {"type": "message_delta", "delta": {"stop_reason": str(reason)}}:
                 if self._replies:
                     self._replies[-1].stop_reason = reason
@@ -86,9 +86,11 @@ class Heard:
         if message.error is not None:
             self._error = message.error
             return
-        reply = next((reply for reply in self._replies if reply.identity == message.message_id), None)
+        # A gateway may give none; then it is the last one that streams.
+        identity = message.message_id or None
+        reply = next((reply for reply in reversed(self._replies) if reply.identity == identity), None)
         if reply is None:
-            reply = _Reply(message.message_id)
+            reply = _Reply(identity)
             self._replies.append(reply)
         reply.stop_reason = message.stop_reason or reply.stop_reason
         reply.blocks.extend(block for block in message.content if isinstance(block, TextBlock | ToolUseBlock))

@@ -51,6 +51,8 @@ Park = Callable[[LeavingCall], Awaitable[bool]]
 
 Began = Callable[[InsideCall], Awaitable[None]]
 
+Overtaken = Callable[[str, str], Awaitable[bool]]
+
 
 class HookLock:
     """The PreToolUse hook of one segment.
@@ -63,6 +65,8 @@ class HookLock:
         began: Awaited before a call runs inside the CLI; one whose beginning cannot be recorded does not run.
         objections: The application's, asked before an offered tool's call leaves or runs.
         inline_writes: With `refuse`, no tool but the offered ones and those that only read runs inside the CLI.
+        overtaken: Asked with the call that was to leave and a later one whether the CLI gave up the first, as it does
+            when the API stops its reply as a refusal, and had the model reply anew.
     """
 
     def __init__(
@@ -74,7 +78,9 @@ class HookLock:
         began: Began,
         objections: Objections,
         inline_writes: InlineWrites,
+        overtaken: Overtaken | None = None,
     ) -> None:
+        self._overtaken = overtaken
         self._began = began
         self._objections = objections
         self._inline_writes = inline_writes
@@ -137,7 +143,7 @@ class HookLock:
                 "deny",
                 f"{name} was not called: the user has written a new message. End your reply here, it comes next.",
             )
-        if self._leaving not in (None, identity):
+        if self._leaving not in (None, identity) and not await self._takes_over(self._leaving, identity):
             return _decide(
                 "deny",
                 f"{name} was not called: only one such call of a reply can be made at a time, and another one came "
@@ -153,6 +159,12 @@ class HookLock:
         if self._park is not None and await self._park(leaving):
             return _decide("allow", "the process waits in the handler for the recorded result")
         return _decide("defer", "the call runs in a Step of its own")
+
+    async def _takes_over(self, leaving: str, identity: str) -> bool:
+        """Whether this call is the first to leave after all: the one before it will never be made."""
+        overtaken = self._overtaken is not None and await self._overtaken(leaving, identity)
+        # While it was awaited, another call of the same reply may have become the first.
+        return overtaken and self._leaving == leaving
 
     async def _not_offered(self, call: dict[str, Any], tool_use_id: str | None) -> HookJSONOutput:
         """A tool of the CLI, or of another server: whether it runs is for the CLI's own rules to say."""

@@ -51,6 +51,16 @@ class StreamedReplies:
         """How many calls of the last replies have that ID."""
         return sum(reply.calls.count(tool_use_id) for reply in self._replies)
 
+    async def is_in_another(self, tool_use_id: str, call: str, seconds: float) -> bool:
+        """Waits until that call is heard of; whether its reply does not hold the other. `False` past the time."""
+        try:
+            async with asyncio.timeout(seconds), self._changed:
+                await self._changed.wait_for(lambda: self._with(tool_use_id) is not None)
+        except TimeoutError:
+            return False
+        found = self._with(tool_use_id)
+        return found is not None and call not in found.calls
+
     async def is_only_call(self, tool_use_id: str, seconds: float) -> bool:
         """Waits until the reply with that call is whole; whether it holds no other call. `False` past the time.
 
@@ -63,6 +73,9 @@ class StreamedReplies:
             return False
         found = self._whole_with(tool_use_id)
         return found is not None and found.calls == [tool_use_id] and not found.refused
+
+    def _with(self, tool_use_id: str) -> _Reply | None:
+        return next((reply for reply in reversed(self._replies) if tool_use_id in reply.calls), None)
 
     def _whole_with(self, tool_use_id: str) -> _Reply | None:
         return next((reply for reply in self._replies if reply.whole and tool_use_id in reply.calls), None)

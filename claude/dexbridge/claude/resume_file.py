@@ -28,7 +28,7 @@ from claude_agent_sdk import project_key_for_directory
 from dexbridge.claude.transcript_line import TranscriptLine
 from dexbridge.sessions import TranscriptEntry
 
-__all__ = ["known_calls", "resume_lines", "write_resume_file"]
+__all__ = ["known_ids", "resume_lines", "write_resume_file"]
 
 _AGENT_METADATA = '"agent_metadata"'
 
@@ -86,10 +86,10 @@ def resume_lines(entries: Sequence[str], pending: str | None = None) -> list[str
     return [*(line.text for line in lines[:compacted]), *linked]
 
 
-def known_calls(entries: Iterable[TranscriptEntry]) -> frozenset[str]:
-    """The tool-use IDs the model has used in the main conversation."""
-    asked = (entry.json for entry in entries if entry.subpath is None and '"tool_use"' in entry.json)
-    return frozenset(call for text in asked for call in TranscriptLine(text).calls)
+def known_ids(entries: Iterable[TranscriptEntry]) -> frozenset[str]:
+    """The IDs of the model's replies and of its tool uses in the main conversation."""
+    said = (entry.json for entry in entries if entry.subpath is None and '"assistant"' in entry.json)
+    return frozenset(known for text in said for known in TranscriptLine(text).ids)
 
 
 def _conversation(lines: Sequence[TranscriptLine]) -> Sequence[TranscriptLine]:

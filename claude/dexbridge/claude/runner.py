@@ -29,7 +29,7 @@ from dexbridge.claude.options import (
 )
 from dexbridge.claude.parking import Parked, ParkingLot
 from dexbridge.claude.processes import CliProcesses, memory_is_short, shared_slots
-from dexbridge.claude.resume_file import known_calls, write_resume_file
+from dexbridge.claude.resume_file import known_ids, write_resume_file
 from dexbridge.claude.segment import Segment
 from dexbridge.claude.transcript import SegmentTranscript
 from dexbridge.claude.worker_folder import WorkerFolder
@@ -182,6 +182,9 @@ class ClaudeRunner:
                 return False
             return await segments[0].park(call)
 
+        async def overtaken(leaving: str, by: str) -> bool:
+            return await segments[0].is_overtaken(leaving, by)
+
         entries = await conversation.load_transcript() if conversation.begun else ()
         if result is not None and conversation.attempt > _HANDED_OVER:
             made = await asyncio.to_thread(result_entry, entries, result)
@@ -195,6 +198,7 @@ class ClaudeRunner:
             began=conversation.began_inside,
             objections=Objections(options, self._ignored),
             inline_writes=self._inline_writes,
+            overtaken=overtaken,
         )
         handler_lock = HandlerLock(self._tools, result, hook_lock.forget)
         folder = held.enter_context(self._folder.segment())
@@ -225,7 +229,7 @@ class ClaudeRunner:
             offered=[tool.name for tool in self._tools],
             say=conversation.say,
             kill=folder.kill,
-            known_calls=await asyncio.to_thread(known_calls, entries),
+            known=await asyncio.to_thread(known_ids, entries),
         )
         segments.append(segment)
         return segment, prompts

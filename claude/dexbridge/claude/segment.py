@@ -77,7 +77,7 @@ class Segment:
         offered: Tools the CLI must report as connected.
         say: Takes text as it is written.
         kill: Ends the CLI at once.
-        known_calls: Tool-use IDs of the conversation so far.
+        known: IDs of replies and tool uses of the conversation so far.
     """
 
     options: ClaudeAgentOptions
@@ -87,9 +87,9 @@ class Segment:
     offered: Sequence[str]
     say: Callable[[str], None]
     kill: Callable[[], None]
-    known_calls: frozenset[str] = frozenset()
+    known: frozenset[str] = frozenset()
     _replies: StreamedReplies = field(default_factory=StreamedReplies)
-    _calls: set[str] = field(default_factory=set[str])
+    _ids: set[str] = field(default_factory=set[str])
     _heard: Heard = field(default_factory=Heard)
     _client: ClaudeSDKClient | None = None
     _messages: AsyncGenerator[Message] | None = None
@@ -144,7 +144,7 @@ class Segment:
             return False
         if not await self._replies.is_only_call(call.tool_use_id, _WHOLE_REPLY_SECONDS):
             return False
-        if call.tool_use_id in self.known_calls or self._replies.count(call.tool_use_id) > 1:
+        if call.tool_use_id in self.known or self._replies.count(call.tool_use_id) > 1:
             return False
         if not await self.transcript.wait_for(lambda entry: holds_call(entry, call.tool_use_id), _MIRROR_SECONDS):
             return False
@@ -156,6 +156,10 @@ class Segment:
         wish = ToolWish(tool_use_id=call.tool_use_id, tool=call.tool, arguments=call.arguments)
         self._parked.set_result(SegmentResult(wish, self._heard.before(call.tool_use_id)))
         return True
+
+    async def is_overtaken(self, leaving: str, by: str) -> bool:
+        """Whether the CLI gave up the call that was to leave and had the model reply anew; see `HookLock`."""
+        return await self._replies.is_in_another(by, leaving, _MIRROR_SECONDS)
 
     async def _killed_if_it_fails(self, work: Coroutine[Any, Any, SegmentResult]) -> SegmentResult:
         try:
@@ -225,7 +229,7 @@ class Segment:
             await _end(self._client, heard)
 
     async def _hear(self, message: Message) -> None:
-        self._check_calls(message)
+        self._check_ids(message)
         match message:
             case SystemMessage(subtype="init", data=data):
                 self._cli_version = str(data.get("claude_code_version"))
@@ -247,19 +251,27 @@ class Segment:
             case _:
                 pass
 
-    def _check_calls(self, message: Message) -> None:
-        """Results and approvals are bound to tool-use IDs: one that comes twice would name two calls."""
-        if not isinstance(message, AssistantMessage):
-            return
-        for call in (block.id for block in message.content if isinstance(block, ToolUseBlock)):
-            if call in self._calls or call in self.known_calls:
-                raise SegmentFailed(
-                    f"The model's API gave the tool-use ID {call!r} to two calls of this conversation, so it is not "
-                    "known which one is meant; none is made. A gateway before the API must give each call an ID of its "
-                    "own.",
-                    refused=Refused.REQUEST,
-                )
-            self._calls.add(call)
+    def _check_ids(self, message: Message) -> None:
+        """Results and approvals are bound to tool-use IDs, and the CLI orders what was said by the replies' IDs."""
+        match message:
+            case StreamEvent(parent_tool_use_id=None, event={"type": "message_start", "message": {"id": str(reply)}}):
+                if reply:
+                    self._check_id("message ID", reply, "replies")
+            case AssistantMessage(content=content):
+                for block in content:
+                    if isinstance(block, ToolUseBlock):
+                        self._check_id("tool-use ID", block.id, "calls")
+            case _:
+                pass
+
+    def _check_id(self, kind: str, given: str, to: str) -> None:
+        if given in self._ids or given in self.known:
+            raise SegmentFailed(
+                f"The model's API gave the {kind} {given!r} to two {to} of this conversation, so it is not known which "
+                "one is meant; nothing is called. A gateway before the API must give each an ID of its own.",
+                refused=Refused.REQUEST,
+            )
+        self._ids.add(given)
 
     def _check_told(self, *, handing_over: bool) -> None:
         if handing_over and not self._told:

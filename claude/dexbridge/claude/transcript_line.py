@@ -76,6 +76,12 @@ class TranscriptLine:
         held = () if self.is_models else self._blocks
         return [str(block.get("tool_use_id")) for block in held if block.get("type") == "tool_result"]
 
+    @property
+    def ids(self) -> Sequence[str]:
+        """The API's IDs in it: of the reply, and of the calls it asks for."""
+        reply = self._message.get("id") if self.is_models and not self.is_made_up else None
+        return [*([str(reply)] if reply else ()), *self.calls]
+
     def continues(self, other: TranscriptLine) -> bool:
         """Whether it is a further block of the other's reply: the CLI writes one line per block."""
         return self.is_models and other.is_models and self._message.get("id") == other._message.get("id")

@@ -64,7 +64,8 @@ def with_marks(rows: Iterable[Message]) -> tuple[Message, ...]:
     """The conversation of these stored rows: each message with the mark a later row gave it."""
     lines: list[Message] = []
     for row in rows:
-        if row.left_out is None:
+        if row.left_out is None or row.text:
+            # A line with words was marked as it was written.
             lines.append(row)
             continue
         for place, line in enumerate(lines):

@@ -146,7 +146,8 @@ def cancel_turn() -> Change:
         if state.cancelling:
             return Refusal("the turn is being cancelled already")
         # What was said to this turn goes with it; what is said from now on begins the next one.
-        return Transition(state.model_copy(update={"cancelling": True, "steering": ()}))
+        unread = turns.unread_messages(state.steering, state.turn)
+        return Transition(state.model_copy(update={"cancelling": True, "steering": ()}), unread)
 
     return change
 
@@ -160,9 +161,12 @@ def end_session() -> Change:
             return Refusal("the session has ended")
         if state.status is SessionStatus.IDLE:
             return turns.end_session(state, _ENDED)
+        unread = turns.unread_messages((*state.steering, *state.queued), state.turn)
         ending = state.model_copy(update={"ending": _ENDED, "queued": (), "steering": ()})
         cancelled = cancel(ending)
-        return Transition(ending) if isinstance(cancelled, Refusal) else cancelled
+        if isinstance(cancelled, Refusal):
+            return Transition(ending, unread)
+        return replace(cancelled, messages=(*unread, *cancelled.messages))
 
     return change
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from dexbridge.sessions.event import EventKind, NewEvent
 from dexbridge.sessions.left_out import begin_exchange
-from dexbridge.sessions.message import Message, Role, UserMessage
+from dexbridge.sessions.message import LeftOut, Message, Role, UserMessage
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import Leg, SessionState, SessionStatus
 from dexbridge.sessions.step import StepType
@@ -20,6 +20,7 @@ __all__ = [
     "open_leg",
     "reopen_leg",
     "take_steering",
+    "unread_messages",
 ]
 
 
@@ -77,7 +78,7 @@ def end_turn(state: SessionState, *events: NewEvent, messages: tuple[Message, ..
     )
     if over.ending is not None:
         ended = end_session(over, over.ending)
-        return Transition(ended.state, messages=messages, events=(*events, *ended.events))
+        return Transition(ended.state, (*messages, *ended.messages), events=(*events, *ended.events))
     if not over.queued:
         return Transition(over.model_copy(update={"leg": None}), messages=messages, events=events)
     following = begin_turn(over.model_copy(update={"queued": over.queued[1:]}), over.queued[0])
@@ -89,7 +90,14 @@ def end_session(state: SessionState, reason: str) -> Transition:
     ended = state.model_copy(
         update={"status": SessionStatus.ENDED, "queued": (), "steering": (), "leg": None, "due": None, "prompt": ()}
     )
-    return Transition(ended, events=(NewEvent(kind=EventKind.SESSION_ENDED, data={"reason": reason}),))
+    unread = unread_messages((*state.steering, *state.queued), state.turn)
+    return Transition(ended, unread, events=(NewEvent(kind=EventKind.SESSION_ENDED, data={"reason": reason}),))
+
+
+def unread_messages(messages: Iterable[UserMessage], turn: int) -> tuple[Message, ...]:
+    """Accepted messages that no turn will take any more, as lines of the conversation with their mark."""
+    lines = [_user_message(message, turn) for message in messages]
+    return tuple(line.model_copy(update={"left_out": LeftOut.CANCELLED}) for line in lines)
 
 
 def assistant_messages(state: SessionState, texts: Iterable[str]) -> tuple[Message, ...]:

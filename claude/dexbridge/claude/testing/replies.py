@@ -63,20 +63,28 @@ class Reply:
         delay: seconds before the first byte of the answer.
         stop_reason: such as ``refusal`` or ``max_tokens``. ``None``: ``tool_use`` when there is a call, else
             ``end_turn``.
+        message_id: ``None`` lets the server give the next one.
         input_tokens: how long the conversation is, as the API counts; the CLI compacts one that is near its window.
     """
 
     blocks: tuple[Block, ...]
     delay: float
     stop_reason: str | None
+    message_id: str | None
     input_tokens: int
 
     def __init__(
-        self, *blocks: Block, delay: float = 0.0, stop_reason: str | None = None, input_tokens: int = 1
+        self,
+        *blocks: Block,
+        delay: float = 0.0,
+        stop_reason: str | None = None,
+        message_id: str | None = None,
+        input_tokens: int = 1,
     ) -> None:
         object.__setattr__(self, "blocks", blocks)
         object.__setattr__(self, "delay", delay)
         object.__setattr__(self, "stop_reason", stop_reason)
+        object.__setattr__(self, "message_id", message_id)
         object.__setattr__(self, "input_tokens", input_tokens)
 
 

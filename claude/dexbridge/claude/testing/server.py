@@ -234,6 +234,8 @@ class ScriptedModel:
         await asyncio.sleep(delay)
         blocks = self._with_ids(request, reply.blocks)
         message_id = f"msg_{self._next_number('message'):024d}"
+        if isinstance(reply, Reply) and reply.message_id is not None:
+            message_id = reply.message_id
         model = str(request.body.get("model", ""))
         if not request.body.get("stream") and not isinstance(reply, CutStream):
             return web.json_response(event_stream.whole_message(message_id, model, blocks, _stop_reason(reply)))
