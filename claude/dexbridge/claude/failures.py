@@ -107,7 +107,7 @@ def check_result(message: ResultMessage, model: str, kind: str | None = None) ->
     if message.stop_reason == "refusal":
         raise SegmentFailed(
             "The model's safeguards refused to go on with this turn. What was asked in it is left out of the "
-            "conversation: send another message, with other words, or use another model.",
+            "conversation: send another message, with other words, use another model, or start another session.",
             refused=Refused.REQUEST,
         )
     if message.subtype in _LIMITS:
