@@ -6,6 +6,7 @@ python examples/quick_start.py "Reply in Slack thread C0123456789 1710000000.000
 import asyncio
 import json
 import os
+import pwd
 import sys
 import uuid
 
@@ -39,6 +40,13 @@ def build_flow(tool_sources: list[ToolSource]) -> AgentSessionFlow:
     return claude_agent_session_flow(build_options, [], flow_type="SlackReplies", tool_sources=tool_sources)
 
 
+def local_user() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid {os.getuid()}"
+
+
 async def main(message: str) -> None:
     async with await load_from_environment() as project:
         tool_sources = build_tool_sources(slack.new_project_connection(project, "support-slack"))
@@ -55,7 +63,10 @@ async def main(message: str) -> None:
                         print(event.data["tool"], event.data["connection"], json.dumps(event.data["arguments"]))
                         answer = await asyncio.to_thread(input, "Approve this call? [y/N] ")
                         await sessions.resolve_interrupt(
-                            session_id, event.data["interrupt_id"], approved=answer.strip().lower() in ("y", "yes")
+                            session_id,
+                            event.data["interrupt_id"],
+                            approved=answer.strip().lower() in ("y", "yes"),
+                            decided_by=local_user(),
                         )
                     case EventKind.TURN_ANSWERED:
                         print(event.data["text"])

@@ -17,10 +17,10 @@ from claude_agent_sdk import (
 )
 from sqlalchemy import create_engine, text
 
-from dexbridge.claude import runner
+from dexbridge.claude import claude_agent_session_flow, runner
 from dexbridge.claude.testing import ApiError, Reply, Text, ToolUse
 from dexbridge.console.shown.timeline import timeline
-from dexbridge.sessions import EventKind, SessionEvent
+from dexbridge.sessions import EventKind, InvalidRequest, SessionEvent
 from tests.fakes.claude_stage import LOOK_UP, Stage, answer_of, cli_processes, error_of, slack_reply, until
 
 OpenStage = Callable[..., Awaitable[Stage]]
@@ -192,6 +192,12 @@ async def test_inline_writes_refused_fails_the_turn_by_name(
     assert named in error
     assert "inline_writes" in error
     assert stage.model.requests == ()
+
+
+@pytest.mark.parametrize("word", ["refused", "deny", "", None])
+def test_another_word_for_inline_writes_is_refused_when_the_flow_is_made(word: Any) -> None:
+    with pytest.raises(InvalidRequest, match=f'inline_writes must be "allow" or "refuse", not {word!r}'):
+        claude_agent_session_flow(lambda _context: ClaudeAgentOptions(), [], flow_type="Any", inline_writes=word)
 
 
 async def test_inline_writes_refused_leaves_reads_and_offered_tools(open_stage: OpenStage) -> None:

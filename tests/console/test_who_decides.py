@@ -112,6 +112,13 @@ async def test_the_document_says_who_decides(default_server: Server) -> None:
     assert "operators decide" not in other
 
 
+@pytest.mark.parametrize("key", ["", "k" * 15, b"k" * 15])
+def test_a_session_key_that_can_be_guessed_is_refused(tmp_path: Path, key: str | bytes) -> None:
+    sessions = AgentSessionClient(open_engine(f"sqlite:///{tmp_path / 'none.db'}", run_steps=False), "x")
+    with pytest.raises(ValueError, match=f"has {len(key)} characters: give a random one of at least 16"):
+        session_routes(sessions, session_key=key)
+
+
 def test_another_word_is_refused(tmp_path: Path) -> None:
     sessions = AgentSessionClient(open_engine(f"sqlite:///{tmp_path / 'none.db'}", run_steps=False), "x")
     with pytest.raises(ValueError, match='must be "operators" or "session", not \'anyone\''):

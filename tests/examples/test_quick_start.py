@@ -13,6 +13,7 @@ from dexbridge.claude.testing import ScriptedModel, order_support_script
 from dexbridge.config.writing import NewConnection, write_connection_file
 from dexbridge.connectors import Secret
 from dexbridge.connectors.testing.local_slack import LocalSlack
+from dexbridge.console.person import local_user
 from tests.fakes.recorded import recorded_in
 
 QUICK_START = Path(__file__).resolve().parents[2] / "examples" / "quick_start.py"
@@ -63,7 +64,10 @@ async def test_posts_once_when_a_person_says_yes_and_not_otherwise(tmp_path: Pat
     runs = await asyncio.gather(*(run_quick_start(*run) for run in zip(folders, ("yes\n", "\n", ""), strict=True)))
     (approved, posted, _), (declined, kept_back, _), (_, undecided, _) = runs
     for folder, (_, _, model) in zip(folders, runs, strict=True):
-        model.assert_told(await recorded_in(f"sqlite:///{folder}/.dexbridge/sessions.db"))
+        recorded = await recorded_in(f"sqlite:///{folder}/.dexbridge/sessions.db")
+        model.assert_told(recorded)
+        for call in (call for snapshot in recorded for call in snapshot.calls):
+            assert call.decided_by == local_user()
     asked, answered = approved.split("Approve this call? [y/N] ")
     assert asked.startswith('slack_post_thread_reply slack/support-slack {"channel_id": "C0123456789", ')
     assert answered == "I posted the reply in the Slack thread 1710000000.000100.\n"

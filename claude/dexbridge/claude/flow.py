@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, get_args
 
 from claude_agent_sdk import SdkMcpTool
 
@@ -13,7 +13,7 @@ from dexbridge.claude.inside_writes import InlineWrites
 from dexbridge.claude.options import BuildOptions
 from dexbridge.claude.processes import CliProcesses
 from dexbridge.claude.runner import ClaudeRunner
-from dexbridge.sessions import AgentSessionFlow, SessionLimits
+from dexbridge.sessions import AgentSessionFlow, InvalidRequest, SessionLimits
 from dexbridge.toolsource import OfferedTools, ToolPolicy, ToolSource
 
 __all__ = ["claude_agent_session_flow"]
@@ -46,7 +46,10 @@ def claude_agent_session_flow(
 
     Raises:
         InvalidToolDefinition: A tool's name, schema or policy cannot be offered.
+        InvalidRequest: `inline_writes` is neither word.
     """
+    if inline_writes not in get_args(InlineWrites):
+        raise InvalidRequest(f'inline_writes must be "allow" or "refuse", not {inline_writes!r}.')
     policies = dict(tool_policies or {})
     tools = OfferedTools(function_tools(custom_tools, policies), tool_sources, policies)
     return AgentSessionFlow(

@@ -56,7 +56,9 @@ FIELDS: Mapping[str, Treatment] = {
         f"As a dict; a path is refused, and so is a name that shares the prefix of the offered tools. {_INSIDE}"
     ),
     "strict_mcp_config": _ours("Always on: no server comes from a file."),
-    "permission_mode": _works("`bypassPermissions` and `plan` are refused: one opens the locks, one closes the tools."),
+    "permission_mode": _works(
+        "`bypassPermissions` and `plan` are refused: the first bypasses the locks, the second lets no tool run."
+    ),
     "continue_conversation": _SESSIONS_OWN,
     "resume": _SESSIONS_OWN,
     "session_id": _SESSIONS_OWN,
@@ -96,7 +98,7 @@ FIELDS: Mapping[str, Treatment] = {
     "setting_sources": _works(
         "The files of the chosen sources are held to the same rules as `settings`; left out, all of them are chosen."
     ),
-    "skills": _works("Left out of `setting_sources`, it chooses the sources user and project."),
+    "skills": _works("With `setting_sources` left out, it chooses user and project."),
     "sandbox": _works(),
     "plugins": _works("One with hooks for offered tools is refused by the same rules as `settings`."),
     "max_thinking_tokens": _works(),
@@ -117,7 +119,7 @@ _OTHER_WAY_IN = "It opens another way into the conversation, past the session's 
 _UNREAD = "It brings hooks or settings that cannot be read before the CLI starts."
 
 SETTINGS: Mapping[str, Treatment] = {
-    "permissions": _works("See below; it must neither ask for, deny nor allow a tool that it may not."),
+    "permissions": _works("Its rules for offered tools are refused as below."),
     "hooks": _works(
         "PreToolUse, PostToolUse, PostToolUseFailure, PostToolBatch, PermissionRequest and PermissionDenied are "
         "refused when their matcher may cover an offered tool: they act after an approval, and could deny or rewrite."
@@ -152,7 +154,7 @@ SETTINGS: Mapping[str, Treatment] = {
             "allowAllClaudeAiMcps",
             "strictPluginOnlyCustomization",
         ),
-        _works("If it shuts out the server `tools`, the segment fails before the model is asked."),
+        _works(),
     ),
     **dict.fromkeys(
         ("managedMcpServers", "enableAllProjectMcpServers", "enabledMcpjsonServers"),

@@ -12,28 +12,33 @@ _INTRODUCTION = """\
 # Claude options: what works, what is ours, what is refused
 
 Made from the table by which options are checked (`claude/dexbridge/claude/option_table.py`); a test holds it against
-the installed SDK. *works* is used as it is, but for what is said beside it; *ours* is set by every session; *refused*
+the installed SDK. *works*: passed on unchanged, except as noted; *ours* is set by every session; *refused*
 fails the turn in a sentence that names it, before the model or a person is asked and before anything is sent. An option
 that is not here, of a newer SDK or CLI, is refused when it is set.
 
 ## What is protected, and what is not
 
-Only offered tools are: Connector operations, and functions given as `custom_tools`. Of those, writes and every
-Connector call leave the CLI, wait for approval where they must, and are sent once.
+**Only calls that leave the CLI are protected**: Connector operations, and those functions of `custom_tools` that are not
+declared `ToolEffect.READ`. They wait for approval where they must, and are sent once. Two locks keep them out of the
+CLI, each enough alone: a PreToolUse hook that stops the call, and the tool's handler, which never calls the provider.
 
-**Everything else runs inside the CLI at least once, and asks nobody but the CLI's own rules**: built-in tools such as
-Bash and Write, tools of `mcp_servers`, reads among `custom_tools`. When a Worker is lost they run again. Each such call
-is an event of the session, `inside_call_began`, committed before the tool runs and kept when its segment fails; it is
-in the timeline of the page and of `dexbridge sessions show`. That it is there does not say that the CLI let the call
-through; without it, nothing ran. At the first segment the log names what may write so.
-`claude_agent_session_flow(…, inline_writes="refuse")` refuses such options by name, and denies such a tool if the CLI
-has one all the same.
+**Everything else runs inside the CLI, and asks nobody but the CLI's own rules**: built-in tools such as Bash and Write,
+tools of `mcp_servers`, functions declared `READ`, which are believed. It may run more than once: when a Worker is lost,
+its unfinished segment is run again. Each such call is an event of the session, `inside_call_began`, committed before
+the tool runs and kept when its segment fails; it is in the timeline of the page and of `dexbridge sessions show`. The
+event proves the call was asked for, not that it ran. No event: it did not run. At the first message the log names what
+may write so.
+
+`claude_agent_session_flow(…, inline_writes="refuse")` makes a turn fail whose options would let such a tool write, by
+name, and denies such a tool if the CLI has one all the same. Built-in tools that only read, and `READ` functions, still
+run. It covers tools. Command hooks in settings, status lines, `apiKeyHelper` and your own Python hooks are your code:
+they run, and are neither named nor refused.
 
 ## What the application may say about a call
 
 PreToolUse hooks and `can_use_tool` of the options are asked with a copy of each call of an offered tool before it
 leaves or runs, never about one that was sent. Only a deny counts: the model is told the reason, nothing leaves and no
-person is asked. A hook that raises, or takes more than 30 s, denies. What else they answer is ignored and named in the
+person is asked. A call denied so is not in the record; log it in your hook. A hook that raises, or takes more than 30 s, denies. What else they answer is ignored and named in the
 log once.
 """
 

@@ -77,7 +77,7 @@ def session_routes(
 
     Args:
         sessions: Sessions of the flow that is started here.
-        session_key: Signs the tokens; the same in every process that serves these routes.
+        session_key: Signs the tokens, of 16 characters or more; the same in every process that serves these routes.
         session_prefix: Session IDs begin with it. Tokens are good only for routes with the same prefix.
         approvals: Who decides about the calls of these sessions. `"operators"`: people on the operators' page or at a
             terminal; `/interrupts/resolve` answers 403. `"session"`: whoever holds the session's token, too, as in the
@@ -87,7 +87,7 @@ def session_routes(
         streams: Shared with the server that stops them; own ones when left out.
 
     Raises:
-        ValueError: `approvals` is neither, or the key is empty.
+        ValueError: `approvals` is neither, or the key is shorter than 16 characters.
     """
     if approvals not in get_args(Approvals):
         raise ValueError(f'approvals must be "operators" or "session", not {approvals!r}.')

@@ -19,18 +19,24 @@ Approvals = Literal["operators", "session"]
 """Who decides about a call: operators alone, or whoever holds the session's token too."""
 
 
+_SHORTEST_KEY: Final = 16
+
+
 class SessionTokens:
     """Signs session IDs and checks what comes back.
 
     Args:
-        key: The secret. A new one ends every token.
+        key: The secret, of 16 characters or more. A new one ends every token.
         audience: Tokens of one set of routes are worth nothing at another.
         lifetime: How long a token is good.
     """
 
     def __init__(self, key: str | bytes, audience: str, lifetime: timedelta) -> None:
-        if not key:
-            raise ValueError("The session key is empty: give a random one of at least 16 characters.")
+        if len(key) < _SHORTEST_KEY:
+            raise ValueError(
+                f"The session key has {len(key)} characters: give a random one of at least {_SHORTEST_KEY}: "
+                "python -c 'import secrets; print(secrets.token_urlsafe(32))'."
+            )
         self._signer = URLSafeTimedSerializer(
             key,
             salt=f"dexbridge.session\n{audience}",
