@@ -7,14 +7,18 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
+from claude_agent_sdk import ClaudeAgentOptions
 
+from dexbridge.claude import claude_agent_session_flow
 from dexbridge.claude.testing import ScriptedModel, order_support_script
 from dexbridge.config.writing import NewConnection, write_connection_file
 from dexbridge.connectors import Secret
 from dexbridge.connectors.testing.local_slack import LocalSlack
+from dexbridge.toolsource import ToolEffect
 from tests.console.conftest import OPERATOR_KEY, ROOT, Server, environment, start
 from tests.fakes.recorded import recorded_in
 
@@ -28,6 +32,19 @@ def blocks() -> list[str]:
 def test_the_python_of_the_quick_start_compiles() -> None:
     for number, block in enumerate(blocks()):
         compile(block, f"quick-start block {number}", "exec")
+
+
+def test_the_function_of_the_quick_start_is_a_write_that_asks_with_its_policy_or_without() -> None:
+    (source,) = [block for block in blocks() if "@tool" in block]
+    names: dict[str, Any] = {}
+    exec(compile(source, "quick-start", "exec"), names)
+    for policies in (names["policies"], None):
+        flow = claude_agent_session_flow(
+            lambda _context: ClaudeAgentOptions(), [names["cancel"]], flow_type="Orders", tool_policies=policies
+        )
+        (offered,) = flow.tools
+        assert offered.effect is ToolEffect.NON_IDEMPOTENT_WRITE
+        assert offered.asks({"order_id": "1"})
 
 
 async def test_the_agent_of_the_quick_start_works_with_the_local_servers_it_names(tmp_path: Path) -> None:

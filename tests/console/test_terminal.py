@@ -31,6 +31,31 @@ async def test_a_script_talks_and_nobody_is_asked_behind_its_back(commands: Comm
     assert f"dexbridge sessions approve {line['session_id']}" in ran.output
 
 
+async def test_what_it_says_to_paste_works_where_it_was_said(commands: Commands, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/a b.db"
+    first = await commands.run("chat", "--app", SCRIPTED, "--url", url, "--flow", "Scripted", given=CANCEL % 1)
+    again = re.search(r"Go on with it later: dexbridge (chat .*)", first.output)
+    approve = re.search(r"dexbridge (sessions approve .*), or reject", first.output)
+    assert again is not None
+    assert approve is not None
+    shown = await commands.run(*shlex.split(approve[1]))
+    assert (shown.code, "cancel_order" in shown.output) == (2, True)
+    resumed = await commands.run(*shlex.split(again[1]))
+    assert (resumed.code, "cancel_order" in resumed.output) == (3, True)
+
+
+async def test_what_the_agent_said_before_its_call_is_shown_once_where_a_person_is_asked(commands: Commands) -> None:
+    first = await commands.run("chat", "--app", SCRIPTED, given=f"hello\n{CANCEL % 1}\n")
+    session = str((await commands.pending())["session_id"])
+    approve = await commands.run("sessions", "approve", session)
+    resumed = await commands.run("chat", "--app", SCRIPTED, "--session", session)
+    for output, said in ((first.output, "agent"), (approve.output, "agent"), (resumed.output, "assistant")):
+        assert output.count("I call cancel_order.") == 1
+        assert output.index(f"{said}: I call cancel_order.") < output.index("Waits for approval:")
+    assert first.output.count("you said hello") == 1
+    assert "you said hello" not in approve.output
+
+
 async def test_a_person_sees_the_arguments_and_approves(commands: Commands) -> None:
     ran = await commands.in_terminal(
         "chat",

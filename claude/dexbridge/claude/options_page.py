@@ -18,9 +18,9 @@ that is not here, of a newer SDK or CLI, is refused when it is set.
 
 ## What is protected, and what is not
 
-**Only calls that leave the CLI are protected**: Connector operations, and those functions of `custom_tools` that are not
-declared `ToolEffect.READ`. They wait for approval where they must, and are sent once. Two locks keep them out of the
-CLI, each enough alone: a PreToolUse hook that stops the call, and the tool's handler, which never calls the provider.
+**Only calls that leave the CLI are protected**: Connector operations, and those functions of `custom_tools` that are
+not declared `ToolEffect.READ`. They wait for approval where they must, and are sent once. Two locks keep them out of
+the CLI, each enough alone: a PreToolUse hook that stops the call, and the tool's handler, which never makes it there.
 
 **Everything else runs inside the CLI, and asks nobody but the CLI's own rules**: built-in tools such as Bash and Write,
 tools of `mcp_servers`, functions declared `READ`, which are believed. It may run more than once: when a Worker is lost,
@@ -38,8 +38,8 @@ they run, and are neither named nor refused.
 
 PreToolUse hooks and `can_use_tool` of the options are asked with a copy of each call of an offered tool before it
 leaves or runs, never about one that was sent. Only a deny counts: the model is told the reason, nothing leaves and no
-person is asked. A call denied so is not in the record; log it in your hook. A hook that raises, or takes more than 30 s, denies. What else they answer is ignored and named in the
-log once.
+person is asked. A call that the application denies is not in the record; log it in your hook. A hook that raises, or
+takes more than 30 s, denies. What else they answer is ignored and named in the log once.
 """
 
 

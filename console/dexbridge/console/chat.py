@@ -43,23 +43,37 @@ class Chat:
     Args:
         sessions: Of the flow to talk to.
         terminal: Where.
+        flow_options: The options that named the flow, each with a space before it, for a command that is to be pasted.
+        url_option: The same of the database.
         quiet_seconds: After so long without anything new it says, once a turn, what may be wrong.
     """
 
     def __init__(
-        self, sessions: AgentSessionClient, terminal: Terminal, *, quiet_seconds: float = _QUIET_SECONDS
+        self,
+        sessions: AgentSessionClient,
+        terminal: Terminal,
+        *,
+        flow_options: str = "",
+        url_option: str = "",
+        quiet_seconds: float = _QUIET_SECONDS,
     ) -> None:
         self._sessions = sessions
         self._terminal = terminal
+        self._flow_options = flow_options
+        self._url_option = url_option
         self._quiet_seconds = quiet_seconds
         self._seen = 0
+        self._shown = 0
 
     async def run(self, session_id: str | None) -> int:
         """Talks until the input ends; returns the exit code."""
         if session_id is None:
             session_id = f"chat-{uuid.uuid4()}"
             await self._sessions.start_session(session_id)
-            self._terminal.say(f"Session {session_id}. Go on with it later: dexbridge chat --session {session_id}")
+            self._terminal.say(
+                f"Session {session_id}. Go on with it later: "
+                f"dexbridge chat{self._flow_options}{self._url_option} --session {session_id}"
+            )
         elif code := await self._resume(session_id):
             return code
         while (text := await self._next_message()) is not None:
@@ -89,7 +103,7 @@ class Chat:
         snapshot = await self._sessions.get_snapshot(session_id)
         for message in snapshot.messages:
             self._terminal.say(f"{message.role.value}{left_out_label(message)}: {message.text}")
-        self._seen = snapshot.last_event
+        self._seen, self._shown = snapshot.last_event, len(snapshot.messages)
         state = snapshot.state
         if state.status not in (SessionStatus.RUNNING, SessionStatus.WAITING):
             return 0
@@ -155,11 +169,14 @@ class Chat:
             self._terminal.say(f"{quiet} {due.id} has not ended yet. Ctrl-C leaves the session as it is.")
 
     async def _interrupted(self, session_id: str, event: SessionEvent, own: _Own) -> int:
-        waiting = await self._waiting(session_id)
+        snapshot = await self._sessions.get_snapshot(session_id)
+        waiting = snapshot.state.pending_interrupt
         if waiting is None or waiting.interrupt_id != event.data["interrupt_id"]:
             return 0
         if not own.is_running:
             self._terminal.say("Another message is answered first, and the agent asks for a call:")
+        self._terminal.said(snapshot, since=self._shown)
+        self._shown = len(snapshot.messages)
         return await self._decide(session_id, waiting)
 
     async def _decide(self, session_id: str, waiting: Interrupt) -> int:
@@ -168,7 +185,7 @@ class Chat:
         if not self._terminal.can_ask:
             self._terminal.say(
                 "Nobody can be asked here, so the call goes on waiting: "
-                f"dexbridge sessions approve {session_id}, or reject."
+                f"dexbridge sessions approve {session_id}{self._url_option}, or reject."
             )
             return _NOBODY_TO_ASK
         asking = asyncio.ensure_future(self._ask())
@@ -190,7 +207,7 @@ class Chat:
             # A terminal that is gone has decided nothing.
             self._terminal.say(
                 "The input has ended without an answer, so the call goes on waiting: "
-                f"dexbridge sessions approve {session_id}, or reject."
+                f"dexbridge sessions approve {session_id}{self._url_option}, or reject."
             )
             return _NOBODY_TO_ASK
         try:

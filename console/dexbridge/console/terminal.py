@@ -18,7 +18,7 @@ from dexbridge.console.encodings import show_everything, take_everything, typed
 from dexbridge.console.shown.text import exact_plain, plain
 from dexbridge.console.shown.timeline import StepLine
 from dexbridge.console.shown.wording import call_title, decision_words, instant, outcome_label, settled_words
-from dexbridge.sessions import CallRecord, Interrupt
+from dexbridge.sessions import CallRecord, Interrupt, Role, SessionSnapshot
 
 __all__ = ["Terminal"]
 
@@ -100,6 +100,12 @@ class Terminal:
             self.say(f"      {name} {value}")
         if line.link:
             self.say(f"      {line.link}")
+
+    def said(self, snapshot: SessionSnapshot, *, since: int = 0) -> None:
+        """What the agent said in the turn that is under way, in the messages from that number on."""
+        for message in snapshot.messages[since:]:
+            if message.role is Role.ASSISTANT and message.turn == snapshot.state.turn:
+                self.say(f"agent: {message.text}")
 
     def interrupt(self, interrupt: Interrupt) -> None:
         """A call that waits, exactly as it would be made."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import AsyncExitStack
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -18,6 +20,7 @@ app = typer.Typer(invoke_without_command=True, subcommand_metavar="", pretty_exc
 
 @app.callback()
 def chat(
+    context: typer.Context,
     app_name: AppOption = DEFAULT_APP,
     url: UrlOption = DEFAULT_URL,
     session: Annotated[str | None, typer.Option("--session", help="Goes on with this session.")] = None,
@@ -28,10 +31,10 @@ def chat(
     Each line is a message. Outside a terminal the lines are read from standard input, and a call that waits ends the
     command with exit code 3, since nobody is there to decide. Exit code 1: a turn failed.
     """
-    run(_chat(app_name, url, session, flow))
+    run(_chat(context, app_name, url, session, flow))
 
 
-async def _chat(app_name: str, url: str, session: str | None, flow: str | None) -> int:
+async def _chat(context: typer.Context, app_name: str, url: str, session: str | None, flow: str | None) -> int:
     terminal = Terminal()
     async with AsyncExitStack() as opened:
         flows = await opened.enter_async_context(open_flows(app_name))
@@ -47,4 +50,28 @@ async def _chat(app_name: str, url: str, session: str | None, flow: str | None) 
                 "go to the Slack of that process, not to a local one that was started here."
             )
         client = AgentSessionClient(engine, flow or flows[0].flow_type)
-        return await Chat(client, terminal).run(session)
+        chat = Chat(
+            client,
+            terminal,
+            flow_options=_repeated(context, app_name=app_name, flow=flow),
+            url_option=_repeated(context, url=url),
+        )
+        return await chat.run(session)
+
+
+def _repeated(context: typer.Context, **values: str | None) -> str:
+    """The options that were typed, each with a space before it, for a command that is to be pasted.
+
+    What the environment says holds for that command too. A URL with a password is not shown again.
+    """
+    shown = ""
+    for name, value in values.items():
+        source = context.get_parameter_source(name)
+        if value is not None and source is not None and source.name == "COMMANDLINE":
+            shown += f" --{name.removesuffix('_name')} {'…' if _has_password(value) else shlex.quote(value)}"
+    return shown
+
+
+def _has_password(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.password is not None or "password" in parts.query

@@ -131,10 +131,12 @@ async def _decide(url: str, session_id: str, interrupt_id: str | None, *, approv
     terminal = Terminal()
     word = "approve" if approved else "reject"
     async with _client(url) as sessions:
-        waiting = (await sessions.get_snapshot(session_id)).state.pending_interrupt
+        snapshot = await sessions.get_snapshot(session_id)
+        waiting = snapshot.state.pending_interrupt
         if waiting is None or interrupt_id not in (None, waiting.interrupt_id):
             terminal.say("No call waits there." if waiting is None else "Another call waits there, not that one.")
             return 1
+        terminal.said(snapshot)
         terminal.interrupt(waiting)
         if interrupt_id is None:
             if not terminal.can_ask:
