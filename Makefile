@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 export DEXBRIDGE_TEST_POSTGRES
 export DEXBRIDGE_TEST_CHROMIUM
 
-.PHONY: setup services demo serve test matrix check format bench bench-turnaround faults others clean
+.PHONY: setup services demo serve test test-slow matrix check format bench bench-turnaround faults others clean
 
 setup: $(STAMP)
 
@@ -31,6 +31,10 @@ serve: $(STAMP)
 # Two tests at once: most of them wait for a process. `pytest PATH` runs one file without it.
 test: $(STAMP)
 	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
+
+# What is longer than `make test` allows: Workers killed, Slack and the model away, every combination of `make matrix`.
+test-slow: $(STAMP)
+	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal -m slow
 
 # Every combination of replies, prompts, results and processes on the real CLI; `make test` runs a part of them.
 matrix: $(STAMP)

@@ -27,6 +27,8 @@ from tests.fakes.claude_stage import (
     slack_reply,
 )
 
+pytestmark = pytest.mark.slow
+
 OpenStage = Callable[..., Awaitable[Stage]]
 NO_RETRIES = {"env": {"CLAUDE_CODE_MAX_RETRIES": "0"}}
 

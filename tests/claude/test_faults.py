@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from benchmarks.fault_lane import run_lane
 from benchmarks.faults import LANES
 
 
+@pytest.mark.slow
 async def test_a_few_kills_break_nothing(tmp_path: Path) -> None:
     tally = await run_lane(f"sqlite:///{tmp_path}/sessions.db", kills=2, seed=5, talks=2)
     assert tally.faults == []

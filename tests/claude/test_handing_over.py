@@ -140,6 +140,7 @@ async def test_what_became_of_a_call_is_told_when_its_tool_is_gone(open_stage: O
     assert stage.posted == ["On its way."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [COLD, CliProcesses()], ids=["cold", "parked"])
 @pytest.mark.parametrize("where", ["one reply", "the next reply", "the next turn"])
 async def test_a_tool_use_id_that_comes_twice_ends_the_turn_and_nothing_is_sent(
@@ -165,6 +166,7 @@ async def test_a_tool_use_id_that_comes_twice_ends_the_turn_and_nothing_is_sent(
     assert answer_of(await stage.turn("Hello?")) == "Hello."
 
 
+@pytest.mark.slow
 async def test_sessions_that_share_one_process_lose_nothing(open_stage: OpenStage) -> None:
     """With a long prompt the CLI's bookkeeping once made it forget the answer, and then the pending call."""
     stage = await open_stage(processes=CliProcesses(1), options={"system_prompt": "You support orders. " * 450})

@@ -18,6 +18,8 @@ from dexbridge.toolsource import OutcomeKind
 from tests.fakes.claude_stage import SLACK_REPLY_STEPS, Stage, answer_of, cli_processes, slack_reply
 from tests.fakes.claude_worker import worker_flow
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

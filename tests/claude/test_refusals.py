@@ -73,6 +73,7 @@ async def test_a_refused_message_is_said_once_and_the_next_one_comes_alone(
     assert await stage.said() == ["Gladly.", "Yes."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("processes", "refusal", "later"),
     [

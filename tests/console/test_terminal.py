@@ -118,6 +118,7 @@ async def test_silence_is_explained_once(tmp_path: Path) -> None:
     assert "agent: you said slow one" in output.getvalue()
 
 
+@pytest.mark.slow
 async def test_an_operator_decides_and_settles_beside_a_worker(commands: Commands) -> None:
     async with commands.worker():
         chat = await commands.run("chat", "--app", SCRIPTED, given=REFUND)
@@ -157,6 +158,7 @@ async def test_a_rejection_is_made_in_a_terminal(commands: Commands) -> None:
     assert (gone.code, "Rejected." in gone.output) == (0, True)
 
 
+@pytest.mark.slow
 async def test_what_cannot_be_settled_is_said(commands: Commands) -> None:
     await commands.run("chat", "--app", SCRIPTED, given='call look_up_order {"order_id": "1"}\n')
     (line,) = json.loads((await commands.run("sessions", "list", "--json")).output)
@@ -168,6 +170,7 @@ async def test_what_cannot_be_settled_is_said(commands: Commands) -> None:
     assert (none.code, "No call was recorded for a Step CallSingleAttemptTool-7" in none.output) == (1, True)
 
 
+@pytest.mark.slow
 async def test_the_operator_commands_of_the_quick_start_work(commands: Commands) -> None:
     """Each line as bash reads it, on a session of its own that wants it."""
     document = (ROOT / "docs" / "quick-start.md").read_text()

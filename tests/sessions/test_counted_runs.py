@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import pytest
+
 from tests.fakes.scripted_runner import ScriptedRunner, Segment
 from tests.sessions.conftest import LIMITS, Database, Opening
 from tests.sessions.test_crashes import LIVES, lose_workers
 from tests.sessions.worker_processes import call, visitor, worker
+
+pytestmark = pytest.mark.slow
 
 
 async def test_a_segment_that_ended_a_worker_now_and_then_goes_on(database: Database) -> None:

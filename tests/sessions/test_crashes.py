@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+import pytest
+
 from dexbridge.sessions import EventKind, SessionStatus
 from dexbridge.toolsource import OutcomeKind
 from tests.sessions.conftest import Database, Talk, until
@@ -43,6 +45,7 @@ STOPPED = [
 ]
 
 
+@pytest.mark.slow
 async def test_a_killed_worker_costs_no_call_and_repeats_none(database: Database) -> None:
     async with visitor(database) as talk:
         for tool in ("cancel_order", "read_order"):
@@ -98,6 +101,7 @@ async def test_an_approval_outlives_its_worker_and_the_call_then_runs_once(datab
         assert effects(database).count("effect 7") == 1
 
 
+@pytest.mark.slow
 async def test_a_segment_that_ends_every_worker_is_given_up(database: Database) -> None:
     async with visitor(database) as talk:
         await lose_workers(talk, database, call("after-first-segment"), "after-first-segment", LIVES)

@@ -10,6 +10,8 @@ from dexbridge.toolsource import OutcomeKind
 from tests.sessions.conftest import Database
 from tests.sessions.worker_processes import call, effects, visitor, worker
 
+pytestmark = pytest.mark.slow
+
 WRITE_STEPS = ["RunModel-1", "AwaitToolApproval-1", "CallSingleAttemptTool-1", "ResumeTurn-1", "RunModel-2"]
 UNKNOWN, SUCCEEDED = OutcomeKind.OUTCOME_UNKNOWN, OutcomeKind.SUCCEEDED
 

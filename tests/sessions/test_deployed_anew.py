@@ -10,6 +10,8 @@ from tests.fakes.function_tool import FunctionTool
 from tests.sessions.conftest import Database, Opening, Talk, until
 from tests.sessions.worker_processes import call, effects, visitor, worker
 
+pytestmark = pytest.mark.slow
+
 CALL_STEPS = {"cancel_order": "CallSingleAttemptTool", "read_order": "CallTool"}
 
 

@@ -7,10 +7,14 @@ import signal
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 
+import pytest
+
 from dexbridge.sessions import EventKind
 from dexbridge.toolsource import OutcomeKind
 from tests.sessions.conftest import Database, Talk, until
 from tests.sessions.worker_processes import call, effects, visitor, worker
+
+pytestmark = pytest.mark.slow
 
 # A SQLite file has one Worker.
 DATABASES = ("postgres",)

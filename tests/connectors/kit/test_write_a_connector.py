@@ -13,7 +13,11 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from dexbridge.connectors.scaffold import package_name, write_scaffold
+
+pytestmark = pytest.mark.slow
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "write-a-connector.md"
 MODULES = {"pytest", "ruff", "pyright"}

@@ -25,6 +25,9 @@ __all__ = [
 ]
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture
 async def bare_stage(tmp_path: Path) -> AsyncIterator[Stage]:
     async with ScriptedModel() as model, LocalSlack() as local_slack:
