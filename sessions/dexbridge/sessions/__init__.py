@@ -4,6 +4,7 @@ from dexbridge.sessions.call import CallRecord, CallResult, PendingCall, ToolWis
 from dexbridge.sessions.client import AgentSessionClient
 from dexbridge.sessions.engine import SessionEngine, open_engine
 from dexbridge.sessions.errors import (
+    CommitUnclear,
     DatabaseUnavailable,
     EngineAlreadyOpen,
     InvalidRequest,
@@ -35,6 +36,7 @@ __all__ = [
     "CallLeaves",
     "CallRecord",
     "CallResult",
+    "CommitUnclear",
     "Conversation",
     "DatabaseUnavailable",
     "EngineAlreadyOpen",

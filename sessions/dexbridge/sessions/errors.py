@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 __all__ = [
+    "CommitUnclear",
     "DatabaseUnavailable",
     "DispatchCancelled",
     "EngineAlreadyOpen",
@@ -39,6 +40,23 @@ class InvalidRequest(SessionError, ValueError):
 
 class DatabaseUnavailable(SessionError):
     """The database did not answer, or could not be locked in time. Nothing was committed; ask again."""
+
+
+class CommitUnclear(DatabaseUnavailable):
+    """The database was lost while it committed, and could not be asked since: it is not known whether it did.
+
+    Attributes:
+        message_id: Of a message that was given: sent again under this ID it is taken once. `None` for other requests.
+    """
+
+    def __init__(self, reason: str, message_id: str | None = None) -> None:
+        self.message_id = message_id
+        again = (
+            "Look at the session before asking again."
+            if message_id is None
+            else f"Send it again with message_id={message_id!r}: it is then taken once."
+        )
+        super().__init__(f"{reason}: it is not known whether the request was taken. {again}")
 
 
 class EngineAlreadyOpen(SessionError, RuntimeError):

@@ -5,13 +5,15 @@ Source: architecture decision 4. Engines run an interrupted Step again; only the
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Protocol
 
 from dexbridge.sessions.persisted import Instant, Persisted
+from dexbridge.toolsource import AttemptResult
 
-__all__ = ["DISPATCH_WINDOW", "RECONCILE_MARGIN", "Attempt", "AttemptLedger", "AttemptState"]
+__all__ = ["DISPATCH_WINDOW", "RECONCILE_MARGIN", "Attempt", "AttemptLedger", "AttemptState", "StepLedger"]
 
 DISPATCH_WINDOW = timedelta(seconds=5)
 """How long after its row was written a request may still leave."""
@@ -48,7 +50,7 @@ class Attempt(Persisted):
 
 
 class AttemptLedger(Protocol):
-    """The attempts of one session. Every method commits before it returns."""
+    """The attempts of one session. Every method commits before it returns, and waits for the database until then."""
 
     async def last(self, step_execution_id: str) -> Attempt | None:
         """The newest row of that tool Step."""
@@ -56,6 +58,8 @@ class AttemptLedger(Protocol):
 
     async def open(self, step_execution_id: str, number: int, window: timedelta) -> Attempt | None:
         """Inserts row `number`; `None` when somebody else has inserted it, who then may send and we may not.
+
+        A row whose commit was not answered is read back by its owner: it is ours, and nothing was sent under it.
 
         Raises:
             StepFenced: Another run has taken over.
@@ -70,4 +74,16 @@ class AttemptLedger(Protocol):
 
         But a known end settles one that another run had to leave unknown.
         """
+        ...
+
+
+class StepLedger(AttemptLedger, Protocol):
+    """The attempts as a Step sees them: the rows, and what this process itself makes and has made of them."""
+
+    def begun_here(self, attempt: Attempt) -> bool:
+        """Whether this process made the attempt, and has not recorded its end: then `make` tells how it ended."""
+        ...
+
+    async def make(self, attempt: Attempt, work: Callable[[], Coroutine[Any, Any, AttemptResult]]) -> AttemptResult:
+        """Makes the attempt; one that was begun here before is only waited for."""
         ...

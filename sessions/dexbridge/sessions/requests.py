@@ -71,19 +71,19 @@ def check_text(what: str, text: object, longest: int) -> str:
     return text
 
 
-def user_message(limits: SessionLimits, text: str, message_id: str | None) -> tuple[UserMessage, MessageKey | None]:
-    """A message from outside, checked, and its key when the caller gave it an ID.
+def user_message(limits: SessionLimits, text: str, message_id: str | None) -> tuple[UserMessage, MessageKey]:
+    """A message from outside, checked, and its key; an ID is made up when the caller gave none.
 
     Raises:
         InvalidRequest: The text or the ID cannot be accepted.
     """
     check_text("The message", text, limits.message_characters)
-    accepted_at = now()
     if message_id is None:
-        return UserMessage(message_id=str(uuid.uuid4()), text=text, accepted_at=accepted_at), None
+        # Of our own: a message whose commit was not answered can be given again, and is taken once.
+        message_id = str(uuid.uuid4())
     check_text("message_id", message_id, _LONGEST_ID)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return UserMessage(message_id=message_id, text=text, accepted_at=accepted_at), MessageKey(message_id, digest)
+    return UserMessage(message_id=message_id, text=text, accepted_at=now()), MessageKey(message_id, digest)
 
 
 def accept_message(limits: SessionLimits, message: UserMessage) -> Change:

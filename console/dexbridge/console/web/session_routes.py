@@ -36,7 +36,7 @@ from dexbridge.console.web.reading import read_json, read_query
 from dexbridge.console.web.refusals import Refused, refusal, status_refusal
 from dexbridge.console.web.streams import EventStreams, encode_session_event, encoded_text
 from dexbridge.console.web.tokens import TOKEN_HEADER, Approvals, SessionTokens
-from dexbridge.sessions import AgentSessionClient, DatabaseUnavailable, InvalidRequest, UnknownSession
+from dexbridge.sessions import AgentSessionClient, CommitUnclear, DatabaseUnavailable, InvalidRequest, UnknownSession
 
 __all__ = ["session_routes"]
 
@@ -213,8 +213,9 @@ def _unknown(_request: Request, _error: Exception) -> Response:
     return refusal(Refused(404, [("session_id", "The session is missing or no longer retained.")]))
 
 
-def _unavailable(_request: Request, _error: Exception) -> Response:
-    return refusal(Refused(503, [("database", "The database did not answer; ask again.")], {"Retry-After": "2"}))
+def _unavailable(_request: Request, error: Exception) -> Response:
+    told = str(error) if isinstance(error, CommitUnclear) else "The database did not answer; ask again."
+    return refusal(Refused(503, [("database", told)], {"Retry-After": "2"}))
 
 
 def _http(_request: Request, error: Exception) -> Response:

@@ -51,8 +51,18 @@ def dispatch_of(context: StepContext, attempt: Attempt | None = None) -> Dispatc
     )
 
 
-async def make_attempt(tool: AgentTool, dispatch: Dispatch, arguments: Mapping[str, Any]) -> AttemptResult:
-    """Calls the tool once. What it raises, and a time-out, leave it open whether something was done."""
+async def make_attempt(
+    context: StepContext, tool: AgentTool, attempt: Attempt, arguments: Mapping[str, Any]
+) -> AttemptResult:
+    """Calls the tool once, or waits for its end when an earlier run of the Step in this process called it.
+
+    What the tool raises, and a time-out, leave it open whether something was done.
+    """
+    dispatch = dispatch_of(context, attempt)
+    return await context.ledger.make(attempt, lambda: _called(tool, dispatch, arguments))
+
+
+async def _called(tool: AgentTool, dispatch: Dispatch, arguments: Mapping[str, Any]) -> AttemptResult:
     if dispatch.dispatch_before is not None and now() > dispatch.dispatch_before:
         return NotDone("The Worker stood still before the call for too long, so it was not made.")
     timer = asyncio.timeout(time_limit(tool).total_seconds())

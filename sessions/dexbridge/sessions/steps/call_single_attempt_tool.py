@@ -43,6 +43,7 @@ logger = logging.getLogger(__name__)
 
 _MOST_QUESTIONS = 3
 _LOOK_UP_WITHIN = timedelta(minutes=2)
+_LOST_AFTER_IT = "The Worker was lost after the last attempt."
 _NOT_KNOWN = "It is not known whether this call took effect. Do not repeat it."
 
 
@@ -80,38 +81,40 @@ class _Once:
     arguments: dict[str, object]
 
     async def outcome(self, last: Attempt | None) -> tuple[ToolOutcome, int]:
-        if last is not None and last.state is not AttemptState.NOT_DONE:
-            return await self._end_of(last), last.number
-        if last is not None and last.number >= self.tool.attempts:
-            why = "The Worker was lost after the last attempt."
-            return _nothing_was_done(self.tool.name, why, last.number, None), last.number
-        number = 1 if last is None else last.number + 1
         give_up_at = now() + retry_policy(self.tool).within
-        while True:
+        number = 1
+        if last is not None:
+            outcome = await self._end_of(last, give_up_at)
+            if outcome is not None:
+                return outcome, last.number
+            number = last.number + 1
+        while number <= self.tool.attempts:
             window = self.context.flow.limits.dispatch_window
             try:
                 attempt = await self.context.ledger.open(self.context.step.id, number, window)
             except DispatchCancelled:
                 return self._cancelled(number - 1), number - 1
             if attempt is None:
-                other = await self.context.ledger.last(self.context.step.id)
-                assert other is not None, "a row that could not be inserted exists"
-                return await self._end_of(other), other.number
-            outcome = await self._attempt(attempt, give_up_at)
+                attempt = await self.context.ledger.last(self.context.step.id)
+                assert attempt is not None, "a row that could not be inserted exists"
+                outcome = await self._end_of(attempt, give_up_at)
+            else:
+                outcome = await self._attempt(attempt, give_up_at)
             if outcome is not None:
-                return outcome, number
-            number += 1
+                return outcome, attempt.number
+            number = attempt.number + 1
+        return self._not_done(_LOST_AFTER_IT, number - 1), number - 1
 
     async def _attempt(self, attempt: Attempt, give_up_at: datetime) -> ToolOutcome | None:
         """One request; `None` when nothing was done and another attempt may be made now."""
-        match await make_attempt(self.tool, dispatch_of(self.context, attempt), self.arguments):
+        match await make_attempt(self.context, self.tool, attempt, self.arguments):
             case Completed(outcome=outcome):
                 return await self._close(attempt, outcome)
             case NotDone(text=text, delay=delay):
                 await self.context.ledger.close(attempt, AttemptState.NOT_DONE, None, now())
                 pause = delay or retry_policy(self.tool).pause_after(attempt.number)
                 if attempt.number >= self.tool.attempts or now() + pause > give_up_at:
-                    return _nothing_was_done(self.tool.name, text, attempt.number, delay)
+                    return self._not_done(text, attempt.number, delay)
                 await self.context.pause(pause.total_seconds())
                 return None
             case Unsettled(text=text):
@@ -121,12 +124,16 @@ class _Once:
     def _cancelled(self, attempts: int) -> ToolOutcome:
         if attempts == 0:
             return cancelled(self.call)
-        return _nothing_was_done(self.tool.name, "The user cancelled the turn.", attempts, None)
+        return self._not_done("The user cancelled the turn.", attempts)
 
-    async def _end_of(self, attempt: Attempt) -> ToolOutcome:
-        """The end of an attempt this run did not make."""
+    async def _end_of(self, attempt: Attempt, give_up_at: datetime) -> ToolOutcome | None:
+        """The end of an attempt this run did not make; `None` as `_attempt` does."""
+        if attempt.state is AttemptState.OPEN and self.context.ledger.begun_here(attempt):
+            return await self._attempt(attempt, give_up_at)
         if attempt.outcome is not None:
             return outcome_from_json(attempt.outcome)
+        if attempt.state is AttemptState.NOT_DONE:
+            return None
         outcome = await self._look_up(attempt, "The Worker was lost while the call was under way.")
         return await self._close(attempt, outcome)
 
@@ -136,6 +143,10 @@ class _Once:
         give_up_at = max(now(), ended_by) + _LOOK_UP_WITHIN
         text = _NOT_KNOWN
         for question in range(1, _MOST_QUESTIONS + 1):
+            row = await self.context.ledger.last(attempt.step_execution_id)
+            if row is not None and row.outcome is not None:
+                # Another process made the request, and has recorded how it ended.
+                return outcome_from_json(row.outcome)
             match await self._ask(attempt, ended_by):
                 case ToolOutcome() as outcome:
                     return outcome
@@ -169,11 +180,13 @@ class _Once:
     async def _close(self, attempt: Attempt, outcome: ToolOutcome) -> ToolOutcome:
         """Records the end. The run that made the request may have recorded it first, and it knows better."""
         row = await self.context.ledger.close(attempt, AttemptState.ENDED, outcome_to_json(outcome), now())
+        if row.state is AttemptState.NOT_DONE:
+            return self._not_done(_LOST_AFTER_IT, attempt.number)
         return outcome if row.outcome is None else outcome_from_json(row.outcome)
 
-
-def _nothing_was_done(tool: str, text: str, attempts: int, delay: timedelta | None) -> ToolOutcome:
-    wait = f" It may be asked for again after {round(delay.total_seconds())} s." if delay else ""
-    return ToolOutcome(
-        OutcomeKind.FAILED, f"The call of {tool} changed nothing after {attempts} attempt(s): {text}{wait}"
-    )
+    def _not_done(self, text: str, attempts: int, delay: timedelta | None = None) -> ToolOutcome:
+        wait = f" It may be asked for again after {round(delay.total_seconds())} s." if delay else ""
+        return ToolOutcome(
+            OutcomeKind.FAILED,
+            f"The call of {self.tool.name} changed nothing after {attempts} attempt(s): {text}{wait}",
+        )

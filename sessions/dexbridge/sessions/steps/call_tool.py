@@ -66,7 +66,10 @@ async def _outcome(
     number = 0 if last is None else last.number
     why: NotDone | Unsettled = NotDone("The Worker was lost after the last attempt.")
     doubt: Unsettled | None = None
-    if last is not None and (last.state is AttemptState.OPEN or last.number > 1):
+    here = last if last is not None and last.state is AttemptState.OPEN and context.ledger.begun_here(last) else None
+    if here is not None:
+        number -= 1
+    if last is not None and ((last.state is AttemptState.OPEN and here is None) or last.number > 1):
         # Rows before the last one are not read; one of them may have been left open.
         why = doubt = Unsettled("The Worker was lost while the call was under way.")
     policy = retry_policy(tool)
@@ -74,12 +77,13 @@ async def _outcome(
     while number < tool.attempts:
         number += 1
         try:
-            attempt = await context.ledger.open(context.step.id, number, context.flow.limits.dispatch_window)
+            attempt = here or await context.ledger.open(context.step.id, number, context.flow.limits.dispatch_window)
         except DispatchCancelled:
             raise _Cancelled(number - 1, doubt) from None
+        here = None
         if attempt is None:
             continue
-        result = await make_attempt(tool, dispatch_of(context, attempt), arguments)
+        result = await make_attempt(context, tool, attempt, arguments)
         match result:
             case Completed(outcome=outcome):
                 await context.ledger.close(attempt, AttemptState.ENDED, outcome_to_json(outcome), now())

@@ -11,7 +11,7 @@ from typing import Any
 from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.event import EventKind, NewEvent
 from dexbridge.sessions.flow import AgentSessionFlow
-from dexbridge.sessions.ledger import AttemptLedger
+from dexbridge.sessions.ledger import StepLedger
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import SessionState
 from dexbridge.sessions.step import StepExecution
@@ -40,7 +40,7 @@ class StepContext:
     flow: AgentSessionFlow
     state: SessionState
     step: StepExecution
-    ledger: AttemptLedger
+    ledger: StepLedger
     load_transcript: Callable[[], Awaitable[Sequence[TranscriptEntry]]]
     load_calls: Callable[[], Awaitable[Sequence[CallRecord]]]
     say: Callable[[str], None]

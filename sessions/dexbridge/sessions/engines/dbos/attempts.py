@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Engine, insert, select, update
+from sqlalchemy import Engine, Select, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from dexbridge.sessions.engines.dbos.database import patiently, reading, writing
+from dexbridge.sessions.engines.dbos.database import reading, writing
 from dexbridge.sessions.engines.dbos.schema import attempts, sessions
 from dexbridge.sessions.engines.dbos.stored import stored
 from dexbridge.sessions.errors import DispatchCancelled, StepFenced
+from dexbridge.sessions.hosting.patience import until_back
 from dexbridge.sessions.ledger import Attempt, AttemptState
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.state import SessionState
@@ -41,26 +42,31 @@ class SqlAttemptLedger:
     is_ours: Callable[[SessionState], bool]
 
     async def last(self, step_execution_id: str) -> Attempt | None:
-        return await asyncio.to_thread(self._last, step_execution_id)
+        return await until_back(lambda: asyncio.to_thread(self._last, step_execution_id))
 
     async def open(self, step_execution_id: str, number: int, window: timedelta) -> Attempt | None:
-        return await asyncio.to_thread(self._open, step_execution_id, number, window)
+        return await until_back(lambda: asyncio.to_thread(self._open, step_execution_id, number, window))
 
     async def close(
         self, attempt: Attempt, state: AttemptState, outcome: dict[str, Any] | None, at: datetime
     ) -> Attempt:
-        # What is known must not become unknown because the database was away for a moment.
-        return await patiently(lambda: asyncio.to_thread(self._close, attempt, state, outcome, at))
+        # What is known must not become unknown because the database is away.
+        return await until_back(lambda: asyncio.to_thread(self._close, attempt, state, outcome, at))
 
     def _last(self, step_execution_id: str) -> Attempt | None:
-        query = (
-            select(attempts.c.attempt)
-            .where(attempts.c.session_id == self.session_id, attempts.c.step_execution_id == step_execution_id)
-            .order_by(attempts.c.number.desc())
-            .limit(1)
+        return self._found(self._rows(step_execution_id).order_by(attempts.c.number.desc()).limit(1))
+
+    def _row(self, step_execution_id: str, number: int) -> Attempt | None:
+        return self._found(self._rows(step_execution_id).where(attempts.c.number == number))
+
+    def _rows(self, step_execution_id: str) -> Select[Any]:
+        return select(attempts.c.attempt).where(
+            attempts.c.session_id == self.session_id, attempts.c.step_execution_id == step_execution_id
         )
+
+    def _found(self, query: Select[Any]) -> Attempt | None:
         with reading(self.engine) as connection:
-            text = connection.execute(query).scalar_one_or_none()
+            text: str | None = connection.execute(query).scalar_one_or_none()
         return None if text is None else stored(Attempt, text, self.session_id)
 
     def _open(self, step_execution_id: str, number: int, window: timedelta) -> Attempt | None:
@@ -89,7 +95,9 @@ class SqlAttemptLedger:
                     )
                 )
         except IntegrityError:
-            return None
+            # By another run; or by an earlier try of this one, whose answer was lost: then nothing was sent under it.
+            found = self._row(step_execution_id, number)
+            return found if found is not None and found.owner == self.owner else None
         return attempt
 
     def _close(self, attempt: Attempt, state: AttemptState, outcome: dict[str, Any] | None, at: datetime) -> Attempt:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from dexbridge.sessions.errors import DatabaseUnavailable, UnsupportedEngine
 
-__all__ = ["open_database", "patiently", "reading", "reading_at_once", "sqlite_path", "writing"]
+__all__ = [
+    "AnswerLost",
+    "open_database",
+    "reading",
+    "reading_at_once",
+    "sqlite_path",
+    "writing",
+]
 
 
 _READS_ONLY = "dexbridge_reads_only"
@@ -25,7 +31,9 @@ _STOOD_STILL = "25P03"
 _LONGEST_IDLE_SECONDS = 5
 _LONGEST_LOCK_SECONDS = 15
 
-T = TypeVar("T")
+
+class AnswerLost(DatabaseUnavailable):
+    """A COMMIT was sent and not answered. Whoever wrote reads back what became of it before anything is said."""
 
 
 def sqlite_path(url: str) -> Path | None:
@@ -62,9 +70,21 @@ def open_database(url: str) -> Engine:
 
 @contextmanager
 def writing(engine: Engine) -> Generator[Connection]:
-    """A transaction that takes the write lock at once, so that what it reads is still true when it writes."""
-    with _answering(), engine.begin() as connection:
-        yield connection
+    """A transaction that takes the write lock at once, so that what it reads is still true when it writes.
+
+    Raises:
+        AnswerLost: The connection was lost during the COMMIT: it may have been done.
+        DatabaseUnavailable: Nothing was committed.
+    """
+    committing = False
+    try:
+        with _answering(), engine.begin() as connection:
+            yield connection
+            committing = True
+    except DatabaseUnavailable as error:
+        if committing:
+            raise AnswerLost("The database was lost during a COMMIT") from error
+        raise
 
 
 @contextmanager
@@ -80,19 +100,6 @@ def reading_at_once(engine: Engine) -> Generator[Connection]:
     options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {_READS_ONLY: True}
     with _answering(), engine.connect().execution_options(**options) as connection, connection.begin():
         yield connection
-
-
-async def patiently(work: Callable[[], Awaitable[T]]) -> T:
-    """Does work on the database, again for some seconds when it is away."""
-    async for attempt in AsyncRetrying(
-        retry=retry_if_exception_type(DatabaseUnavailable),
-        stop=stop_after_attempt(5),
-        wait=wait_exponential(multiplier=0.5, max=5),
-        reraise=True,
-    ):
-        with attempt:
-            return await work()
-    raise AssertionError("the loop above returns or raises")
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, SetWo
 from sqlalchemy import Connection
 
 from dexbridge.sessions.engines.dbos.abandoned import AbandonedLegs
-from dexbridge.sessions.engines.dbos.commits import Commits
+from dexbridge.sessions.engines.dbos.commits import Commits, HostedStore
 from dexbridge.sessions.engines.dbos.database import open_database, sqlite_path
 from dexbridge.sessions.engines.dbos.leg import LEG_WORKFLOW, direct_id, queued_id, run_leg, serve
 from dexbridge.sessions.engines.dbos.leg_loop import LegLoop, in_own_thread, quiet_cancelling, stop_dequeuing
@@ -26,6 +26,7 @@ from dexbridge.sessions.engines.dbos.workers import WorkerRegister
 from dexbridge.sessions.errors import EngineAlreadyOpen, InvalidRequest
 from dexbridge.sessions.event import SessionEvent
 from dexbridge.sessions.flow import AgentSessionFlow
+from dexbridge.sessions.hosting import StepHost
 from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
 from dexbridge.sessions.state import SessionState
 from dexbridge.sessions.text_pieces import TextPieces
@@ -84,9 +85,9 @@ class DbosEngine:
                 await asyncio.to_thread(store.create_tables)
                 self._sessions = store
                 self._commits = Commits(store)
-                self._runner = LocalLegRunner(
-                    self._flows, self._database, self._commits, asyncio.get_running_loop(), self._pieces.say
-                )
+                hosted = HostedStore(self._commits)
+                self._host = StepHost(self._flows, hosted, self._pieces.say)
+                self._runner = LocalLegRunner(self._flows, hosted, self._host, asyncio.get_running_loop())
                 self._register = WorkerRegister(self._database, self._worker_id)
                 self._legs = LegLoop()
                 undo.push_async_callback(in_own_thread, self._legs.close)
@@ -110,7 +111,7 @@ class DbosEngine:
                 self._pieces.close()
                 if self._sweep is not None:
                     self._sweep.cancel()
-                await self._runner.stop(self._direct)
+                await self._host.stop(self._direct)
                 for flow in self._flows.values():
                     await flow.runner.close()
                 if self._run_steps:
@@ -126,7 +127,8 @@ class DbosEngine:
         return self._sessions
 
     async def start(self, first: Transition) -> bool:
-        return await asyncio.to_thread(self._store.start, first)
+        assert self._store
+        return await self._commits.start(first)
 
     async def change(
         self, session_id: str, change: Change, *, once: MessageKey | None = None

@@ -1,6 +1,7 @@
 """Our tables, beside DBOS's own in the same database.
 
-Only `dexbridge_sessions` and `dexbridge_calls` rows are ever updated; everything else is appended.
+Rows of `dexbridge_sessions`, `dexbridge_calls`, `dexbridge_attempts` and `dexbridge_commits` are updated; the rest is
+appended.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ __all__ = [
     "METADATA",
     "attempts",
     "calls",
+    "commits",
     "events",
     "message_keys",
     "messages",
@@ -79,6 +81,16 @@ attempts = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("attempt", Text, nullable=False),
 )
+
+commits = Table(
+    "dexbridge_commits",
+    METADATA,
+    Column("session_id", _ID, primary_key=True),
+    Column("place", Integer, primary_key=True, autoincrement=False),
+    Column("version", BigInteger, nullable=False),
+    Column("token", String(32), nullable=False),
+)
+"""The last commits of each session, so that a commit whose answer was lost is read back. See `CommitMark`."""
 
 message_keys = Table(
     "dexbridge_message_keys",

@@ -13,11 +13,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from dexbridge.sessions.call import CallRecord
-from dexbridge.sessions.engines.dbos.database import reading, reading_at_once, writing
+from dexbridge.sessions.engines.dbos.commit_mark import CommitMark
+from dexbridge.sessions.engines.dbos.database import AnswerLost, reading, reading_at_once, writing
 from dexbridge.sessions.engines.dbos.listing import PRUNED, holds_unknown, list_sessions
 from dexbridge.sessions.engines.dbos.schema import (
     attempts,
     calls,
+    commits,
     events,
     message_keys,
     messages,
@@ -42,7 +44,7 @@ from dexbridge.sessions.transition import (
     Transition,
 )
 
-__all__ = ["Committed", "SessionStore"]
+__all__ = ["Committed", "SessionStore", "Unanswered"]
 
 _ASK_AT_ONCE = 500
 
@@ -58,23 +60,41 @@ class Committed:
     opened_leg: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A commit whose answer was lost: `SessionStore.holds` tells whether it was done.
+
+    Attributes:
+        written: What is true if it was.
+        mark: What it wrote to be recognised by.
+    """
+
+    written: Committed
+    mark: CommitMark
+
+
 class SessionStore:
-    """Reads and commits sessions. Methods block; call them in a thread."""
+    """Reads and commits sessions. Methods block; call them in a thread.
+
+    Args:
+        engine: The database.
+        enqueue: See `Enqueue`.
+    """
 
     def __init__(self, engine: Engine, enqueue: Enqueue) -> None:
-        self._engine = engine
+        self.engine = engine
         self._enqueue = enqueue
 
     def create_tables(self) -> None:
         """See `prepare_tables`."""
-        with writing(self._engine) as connection:
+        with writing(self.engine) as connection:
             prepare_tables(connection)
 
-    def start(self, first: Transition) -> bool:
-        """Inserts a new session; `False` when the ID exists."""
+    def start(self, first: Transition, mark: CommitMark) -> bool:
+        """Inserts a new session; `False` when the ID exists. Raises `AnswerLost`; begun again then with that mark."""
         state = first.state
         try:
-            with writing(self._engine) as connection:
+            with writing(self.engine) as connection:
                 connection.execute(
                     insert(sessions).values(
                         session_id=state.session_id,
@@ -85,20 +105,28 @@ class SessionStore:
                         updated_at=now().isoformat(),
                     )
                 )
-                self._write(connection, state, 0, first)
+                self._write(connection, state, mark, first)
         except IntegrityError:
-            return False
+            # It may be there by an earlier try, whose answer was lost.
+            return self.holds(mark)
         return True
+
+    def holds(self, mark: CommitMark) -> bool:
+        """Whether that commit was done. Waits for one that the database is still at work on."""
+        lock = select(sessions.c.version).where(sessions.c.session_id == mark.session_id).with_for_update()
+        with writing(self.engine) as connection:
+            connection.execute(lock)
+            return mark.is_held(connection)
 
     def load(self, session_id: str) -> SessionState:
         """The newest state. Raises `UnknownSession`."""
-        with reading(self._engine) as connection:
+        with reading(self.engine) as connection:
             return self._state(connection, session_id)[0]
 
     def versions(self, session_ids: Sequence[str]) -> Mapping[str, int]:
         """The versions of those of the sessions that exist; one grows with each commit."""
         found: dict[str, int] = {}
-        with reading(self._engine) as connection:
+        with reading(self.engine) as connection:
             for first in range(0, len(session_ids), _ASK_AT_ONCE):
                 query = select(sessions.c.session_id, sessions.c.version).where(
                     sessions.c.session_id.in_(session_ids[first : first + _ASK_AT_ONCE])
@@ -112,7 +140,7 @@ class SessionStore:
             sessions.c.status == SessionStatus.RUNNING.value, sessions.c.flow_type.in_(flow_types)
         )
         legs: list[tuple[str, int]] = []
-        with reading(self._engine) as connection:
+        with reading(self.engine) as connection:
             for row in connection.execute(query):
                 with contextlib.suppress(UnreadableSession):
                     state = stored(SessionState, row.state, row.session_id)
@@ -120,33 +148,51 @@ class SessionStore:
                         legs.append((row.session_id, state.leg.number))
         return legs
 
-    def commit(self, session_id: str, change: Change, once: MessageKey | None = None) -> Committed | Refusal | Repeated:
+    def commit(
+        self, session_id: str, change: Change, once: MessageKey | None = None
+    ) -> Committed | Unanswered | Refusal | Repeated:
         """Applies a change to the newest state and commits what it returns."""
-        with writing(self._engine) as connection:
-            state, version = self._state(connection, session_id, lock=True)
-            if once is not None and (seen := self._seen(connection, session_id, once)) is not None:
-                return seen
-            result = change(state)
-            if isinstance(result, Refusal):
-                return result
-            if once is not None:
-                connection.execute(
-                    insert(message_keys).values(session_id=session_id, message_id=once.message_id, digest=once.digest)
-                )
-            return self._committed(connection, state, version, result)
+        unanswered: Unanswered | None = None
+        try:
+            with writing(self.engine) as connection:
+                state, version = self._state(connection, session_id, lock=True)
+                if once is not None and (seen := self._seen(connection, session_id, once)) is not None:
+                    return seen
+                result = change(state)
+                if isinstance(result, Refusal):
+                    return result
+                if once is not None:
+                    key = {"session_id": session_id, "message_id": once.message_id, "digest": once.digest}
+                    connection.execute(insert(message_keys).values(key))
+                unanswered = self._committed(connection, state, version, result)
+        except AnswerLost:
+            if unanswered is None:
+                # A refusal or a repeat, which wrote nothing.
+                raise
+            return unanswered
+        return unanswered.written
 
-    def settle(self, session_id: str, step_execution_id: str, settle: Settle) -> Committed | Refusal:
+    def settle(self, session_id: str, step_execution_id: str, settle: Settle) -> Committed | Unanswered | Refusal:
         """Applies a change that needs the record of a call."""
         query = select(calls.c.record).where(
             calls.c.session_id == session_id, calls.c.step_execution_id == step_execution_id
         )
-        with writing(self._engine) as connection:
-            state, version = self._state(connection, session_id, lock=True)
-            record = connection.execute(query).scalar_one_or_none()
-            if record is None:
-                return Refusal(f"no call was recorded for {step_execution_id}")
-            result = settle(state, stored(CallRecord, record, session_id))
-            return result if isinstance(result, Refusal) else self._committed(connection, state, version, result)
+        unanswered: Unanswered | None = None
+        try:
+            with writing(self.engine) as connection:
+                state, version = self._state(connection, session_id, lock=True)
+                record = connection.execute(query).scalar_one_or_none()
+                if record is None:
+                    return Refusal(f"no call was recorded for {step_execution_id}")
+                result = settle(state, stored(CallRecord, record, session_id))
+                if isinstance(result, Refusal):
+                    return result
+                unanswered = self._committed(connection, state, version, result)
+        except AnswerLost:
+            if unanswered is None:
+                raise
+            return unanswered
+        return unanswered.written
 
     def prune(self, before: datetime) -> Sequence[tuple[str, int]]:
         """Deletes idle and ended sessions last changed before; returns their IDs and how many legs each had.
@@ -158,17 +204,17 @@ class SessionStore:
         old = select(sessions.c.session_id).where(
             sessions.c.status.in_(rest), sessions.c.updated_at < before.isoformat()
         )
-        with reading(self._engine) as connection:
+        with reading(self.engine) as connection:
             candidates = list(connection.execute(old).scalars())
         for session_id in candidates:
-            with contextlib.suppress(UnreadableSession), writing(self._engine) as connection:
+            with contextlib.suppress(UnreadableSession), writing(self.engine) as connection:
                 still = old.where(sessions.c.session_id == session_id).with_for_update()
                 if connection.execute(still).scalar_one_or_none() is None:
                     continue
                 state, version = self._state(connection, session_id)
                 if holds_unknown(connection, session_id):
                     continue
-                for table in (messages, transcript, events, calls, attempts, message_keys):
+                for table in (messages, transcript, events, calls, attempts, message_keys, commits):
                     connection.execute(delete(table).where(table.c.session_id == session_id))
                 # The row stays, so that the ID is never taken again; until it is forgotten, with the number of legs.
                 connection.execute(
@@ -179,12 +225,12 @@ class SessionStore:
         left = select(sessions.c.session_id, sessions.c.state).where(
             sessions.c.status == PRUNED, sessions.c.state != ""
         )
-        with reading(self._engine) as connection:
+        with reading(self.engine) as connection:
             return [(row.session_id, int(row.state)) for row in connection.execute(left)]
 
     def forgotten(self, session_ids: Sequence[str]) -> None:
         """Nothing is left of these pruned sessions but their IDs."""
-        with writing(self._engine) as connection:
+        with writing(self.engine) as connection:
             for session_id in session_ids:
                 connection.execute(update(sessions).where(sessions.c.session_id == session_id).values(state=""))
 
@@ -195,12 +241,12 @@ class SessionStore:
             .where(transcript.c.session_id == session_id)
             .order_by(transcript.c.sequence)
         )
-        with reading(self._engine) as connection:
+        with reading(self.engine) as connection:
             return [TranscriptEntry(row.entry, row.subpath) for row in connection.execute(query)]
 
     def snapshot(self, session_id: str) -> SessionSnapshot:
         """State, messages and calls as of one moment."""
-        with reading_at_once(self._engine) as connection:
+        with reading_at_once(self.engine) as connection:
             state, _ = self._state(connection, session_id)
             said = connection.execute(
                 select(messages.c.message).where(messages.c.session_id == session_id).order_by(messages.c.sequence)
@@ -217,7 +263,7 @@ class SessionStore:
 
     def list_sessions(self, limit: int, after: str | None, changed_since: datetime | None) -> Sequence[SessionSummary]:
         """See `listing`, as of one moment."""
-        with reading_at_once(self._engine) as connection:
+        with reading_at_once(self.engine) as connection:
             return list_sessions(connection, limit, after, changed_since)
 
     def events(self, session_id: str, after: int, limit: int = 500) -> Sequence[SessionEvent]:
@@ -228,7 +274,7 @@ class SessionStore:
             .order_by(events.c.sequence)
             .limit(limit)
         )
-        with reading(self._engine) as connection:
+        with reading(self.engine) as connection:
             found = [
                 SessionEvent(
                     sequence=row.sequence, at=row.at, kind=stored_kind(row.kind, session_id), data=json.loads(row.data)
@@ -248,12 +294,13 @@ class SessionStore:
             return None
         return Repeated() if digest == once.digest else Refusal("another message was accepted under that message_id")
 
-    def _committed(self, connection: Connection, state: SessionState, version: int, result: Transition) -> Committed:
-        written = self._write(connection, state, version, result)
+    def _committed(self, connection: Connection, state: SessionState, version: int, result: Transition) -> Unanswered:
+        mark = CommitMark(state.session_id, version + 1)
+        written = self._write(connection, state, mark, result)
         opened = written.leg is not None and (state.leg is None or state.leg.number != written.leg.number)
         if opened:
             self._enqueue(connection, written)
-        return Committed(replace(result, state=written), opened)
+        return Unanswered(Committed(replace(result, state=written), opened), mark)
 
     def _state(self, connection: Connection, session_id: str, *, lock: bool = False) -> tuple[SessionState, int]:
         query = select(sessions.c.state, sessions.c.version, sessions.c.status).where(
@@ -265,9 +312,9 @@ class SessionStore:
         return stored(SessionState, row.state, session_id), row.version
 
     def _write(
-        self, connection: Connection, before: SessionState, version: int, transition: Transition
+        self, connection: Connection, before: SessionState, mark: CommitMark, transition: Transition
     ) -> SessionState:
-        session_id = before.session_id
+        session_id, version = before.session_id, mark.version - 1
         state = transition.state.model_copy(
             update={
                 "message_count": before.message_count + len(transition.messages),
@@ -279,13 +326,14 @@ class SessionStore:
             .where(sessions.c.session_id == session_id, sessions.c.version == version)
             .values(
                 status=state.status.value,
-                version=version + 1,
+                version=mark.version,
                 state=state.model_dump_json(),
                 updated_at=now().isoformat(),
             )
         )
         if written.rowcount != 1:
             raise StepFenced(f"The session {session_id!r} changed under version {version}; nothing was committed.")
+        mark.write(connection)
         if transition.messages:
             connection.execute(
                 insert(messages),
@@ -327,7 +375,7 @@ class SessionStore:
         return state
 
     def _write_call(self, connection: Connection, session_id: str, call: CallRecord) -> None:
-        dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
+        dialect = postgresql if self.engine.dialect.name == "postgresql" else sqlite
         record = call.model_dump_json()
         connection.execute(
             dialect.insert(calls)

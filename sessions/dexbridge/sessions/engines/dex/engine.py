@@ -93,7 +93,7 @@ class DexEngine:
             self._pieces.close()
             while self._followers:
                 await asyncio.wait(self._followers, timeout=_FOLLOWER_SECONDS)
-            await asyncio.gather(*(flow.work.stop() for flow in self._dex_flows.values()))
+            await asyncio.gather(*(flow.host.stop() for flow in self._dex_flows.values()))
             for flow in self._flows.values():
                 await flow.runner.close()
         self._open = None

@@ -15,6 +15,7 @@ from dexbridge.sessions import requests
 from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.engines.dex.blobs import blob_cache
 from dexbridge.sessions.engines.dex.event_feed import EventFeed
+from dexbridge.sessions.engines.dex.hosted import HostedLink
 from dexbridge.sessions.engines.dex.link import SessionLink, once_of
 from dexbridge.sessions.engines.dex.news import News
 from dexbridge.sessions.engines.dex.pruning import forget
@@ -47,6 +48,7 @@ from dexbridge.sessions.engines.dex.stored import (
 from dexbridge.sessions.engines.dex.writing import commit_of, write_commit, write_parts
 from dexbridge.sessions.errors import InvalidRequest
 from dexbridge.sessions.flow import AgentSessionFlow
+from dexbridge.sessions.hosting import StepHost
 from dexbridge.sessions.message import Message
 from dexbridge.sessions.snapshot import SessionSnapshot
 from dexbridge.sessions.transition import Change, Refusal
@@ -113,8 +115,9 @@ class DexSessionFlow(dex.Flow[None]):
         self._own = ExitStack()
         self.news = News()
         self.events = dex.Stream("event-log", str, EVENT_STREAM_BYTES)
-        self.work = StepRun(flow, self._link, self.news, say)
-        self._steps = session_steps(self.work)
+        sessions = HostedLink(self._link, lambda: self.news)
+        self.host = StepHost({flow.flow_type: flow}, sessions, say)
+        self._steps = session_steps(StepRun(sessions, self.host))
 
     @property
     def session_flow(self) -> AgentSessionFlow:
@@ -130,12 +133,11 @@ class DexSessionFlow(dex.Flow[None]):
         """Uses the engine's own link, so that the process has one."""
         self._connected = link
         self.news = news
-        self.work.news = news
 
     async def close(self) -> None:
         """Ends the Steps that run here, and the client of its own if it made one. Call it when the Worker closes."""
         self.news.close()
-        await self.work.stop()
+        await self.host.stop()
         client, self._client = self._client, None
         if client is not None:
             await client.close()
@@ -276,14 +278,13 @@ class DexSessionFlow(dex.Flow[None]):
             message, key = requests.user_message(limits, said.text, said.message_id or None)
         except InvalidRequest as error:
             return dex.RPCResult(Answer(accepted=False, reason=str(error)))
-        once = None if key is None else once_of(key)
-        if once is not None:
-            digest = found(context, MESSAGE_KEYS, once.key)
-            if digest is not None:
-                same = digest == once.digest
-                return dex.RPCResult(
-                    Answer(accepted=same, reason="" if same else "another message was accepted under that message_id")
-                )
+        once = once_of(key)
+        digest = found(context, MESSAGE_KEYS, once.key)
+        if digest is not None:
+            same = digest == once.digest
+            return dex.RPCResult(
+                Answer(accepted=same, reason="" if same else "another message was accepted under that message_id")
+            )
         return self._changed(context, lambda: kind(limits, message), once)
 
     def _changed(

@@ -62,7 +62,9 @@ class DexAttemptLedger:
             if before.state.cancelling:
                 raise DispatchCancelled(f"The turn of {self.session_id!r} is being cancelled; nothing is sent.")
             if found:
-                return None
+                # By another run; or by an earlier try of this one, whose answer was lost: nothing was sent under it.
+                kept = decode(Attempt, found[physical(*row)], self.session_id)
+                return kept if kept.owner == self.owner else None
             opened = now()
             attempt = Attempt(
                 step_execution_id=step_execution_id,

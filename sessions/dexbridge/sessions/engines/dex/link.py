@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import random
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -31,6 +32,7 @@ from dexbridge.sessions.engines.dex.transcript import join, split
 from dexbridge.sessions.engines.dex.writing import commit_of
 from dexbridge.sessions.errors import DatabaseUnavailable, UnknownSession
 from dexbridge.sessions.event import SessionEvent
+from dexbridge.sessions.hosting.patience import until_back
 from dexbridge.sessions.message import Message, with_marks
 from dexbridge.sessions.snapshot import SessionSnapshot
 from dexbridge.sessions.transition import (
@@ -76,13 +78,21 @@ class SessionLink:
         client: The SDK's client.
         news: Told of this link's commits.
         feed: Given the events of this link's commits.
+        waits: Whether a server that is away is waited for as long as it takes, as a Step does; else for some seconds.
     """
 
-    def __init__(self, rpcs: SessionRpcs, client: dex.AsyncClient, news: News, feed: EventFeed) -> None:
+    def __init__(
+        self, rpcs: SessionRpcs, client: dex.AsyncClient, news: News, feed: EventFeed, *, waits: bool = False
+    ) -> None:
         self._rpcs = rpcs
         self._client = client
         self._news = news
         self._feed = feed
+        self._waits = waits
+
+    def waiting(self) -> SessionLink:
+        """The same way to the sessions, which waits for a server that is away."""
+        return SessionLink(self._rpcs, self._client, self._news, self._feed, waits=True)
 
     async def read(self, session_id: str, rows: Sequence[Row] = ()) -> tuple[Envelope, Mapping[str, str]]:
         """The session and those entries as of one moment, by physical name. Raises `UnknownSession`."""
@@ -91,7 +101,7 @@ class SessionLink:
             load_attribute_map_instances=tuple(entries.load(instance) for entries, instance in rows)
         )
         request = encode(ReadRequest(rows=tuple((entries.name, instance) for entries, instance in rows)))
-        text = await _patiently(
+        text = await self._repeatable(
             session_id, lambda: self._client.invoke_rpc(self._rpcs.read, session_id, request, options=options)
         )
         found = decode(Rows, text, session_id)
@@ -152,7 +162,7 @@ class SessionLink:
             DatabaseUnavailable: No answer came, and the session has moved on so far that ours cannot be recognised.
         """
         text = encode(commit)
-        for tried in range(_TRIES):
+        for tried in itertools.count() if self._waits else range(_TRIES):
             try:
                 committed = await _unlocked(
                     session_id, lambda: self._client.invoke_rpc(self._rpcs.commit, session_id, text)
@@ -202,6 +212,11 @@ class SessionLink:
             entries.extend(join(await self._all(session_id, MAPS["transcript"], keys, _PARTS_AT_ONCE)))
         return entries
 
+    async def _repeatable(self, session_id: str, call: Callable[[], Awaitable[T]]) -> T:
+        if self._waits:
+            return await until_back(lambda: _calling(session_id, call))
+        return await _patiently(session_id, call)
+
     async def _calls(self, session_id: str, call_ids: Sequence[str]) -> Sequence[CallRecord]:
         made = await self._all(session_id, CALLS, call_ids)
         return sorted((decode(CallRecord, text, session_id) for text in made), key=lambda call: call.started_at)
@@ -226,7 +241,7 @@ class SessionLink:
         for first in range(_PARTS_AT_ONCE, len(parts), _PARTS_AT_ONCE):
             some = parts[first : first + _PARTS_AT_ONCE]
             request = encode(Staged(token=token, first=first, parts=some))
-            await _patiently(
+            await self._repeatable(
                 session_id, lambda request=request: self._client.invoke_rpc(self._rpcs.stage, session_id, request)
             )
         return Segment(token=token, parts=len(parts)), parts[:_PARTS_AT_ONCE]

@@ -1,42 +1,28 @@
-"""One execution of a Step on a Dex Worker: the same Step function as on every engine, and its commit."""
+"""One execution of a Step on a Dex Worker: claimed for this run, and run by the host of Steps."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import dex
 
-from dexbridge.sessions.engines.dex.ledger import DexAttemptLedger
-from dexbridge.sessions.engines.dex.link import SessionLink
-from dexbridge.sessions.engines.dex.news import News, wait_for
 from dexbridge.sessions.engines.dex.step_options import HEARTBEAT_SECONDS
 from dexbridge.sessions.engines.dex.stored import Due
-from dexbridge.sessions.errors import DatabaseUnavailable, StepFenced, UnknownSession
-from dexbridge.sessions.event import NewEvent
-from dexbridge.sessions.flow import AgentSessionFlow
-from dexbridge.sessions.persisted import now
+from dexbridge.sessions.hosting import HostedSessions, StepHost
 from dexbridge.sessions.state import SessionState, SessionStatus
 from dexbridge.sessions.step import StepType
-from dexbridge.sessions.steps import StepContext, broken_step, run_step
-from dexbridge.sessions.steps.late_truth import late_truth
-from dexbridge.sessions.transition import Change, Refusal, Transition
+from dexbridge.sessions.transition import Refusal, Transition
 
 __all__ = ["StepRun"]
 
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 _TOOL_STEPS = (StepType.CALL_TOOL, StepType.CALL_SINGLE_ATTEMPT_TOOL)
 _REACHING_OUTSIDE = (StepType.RUN_MODEL, *_TOOL_STEPS)
-_CLOSE_GRACE_SECONDS = 35.0
-_LATE_SETTLE_SECONDS = 60.0
 # A run of Recover takes over from every attempt of the Step itself.
 _RECOVERY_RANK = 10_000_000
 
@@ -45,48 +31,20 @@ class StepRun:
     """The `StepWork` of a Flow.
 
     Args:
-        flow: The session's flow.
-        link: The way to the sessions, made when first needed.
-        news: Tells of this process's commits.
-        say: Takes text a session's model is writing.
+        sessions: Where sessions are.
+        host: Runs their Steps.
     """
 
-    def __init__(
-        self,
-        flow: AgentSessionFlow,
-        link: Callable[[], SessionLink],
-        news: News,
-        say: Callable[[str, str], None],
-    ) -> None:
-        self._flow = flow
-        self._link = link
-        self.news = news
-        self._say = say
-        self._running: dict[asyncio.Task[Any], StepType] = {}
-        self._ending: set[asyncio.Task[Any]] = set()
-        self._closing = False
-
-    async def stop(self) -> None:
-        """Ends segments at once, since they leave nothing; a dispatched tool call may end and be recorded."""
-        self._closing = True
-        calling = [task for task, step in self._running.items() if step in _TOOL_STEPS]
-        for task in list(self._running):
-            if task not in calling:
-                task.cancel()
-        if calling:
-            await asyncio.wait(calling, timeout=_CLOSE_GRACE_SECONDS)
-        for task in list(self._running):
-            task.cancel()
-        if self._ending:
-            await asyncio.wait(self._ending, timeout=_CLOSE_GRACE_SECONDS)
+    def __init__(self, sessions: HostedSessions, host: StepHost) -> None:
+        self._sessions = sessions
+        self._host = host
 
     async def open_interrupt(self, context: dex.AsyncContext, due: Due) -> bool:
         """See `StepWork`."""
         if due.void:
             return False
-        with self._counted():
-            link = self._link()
-            state = (await link.load(context.flow_id)).state
+        with self._host.counted():
+            state = await self._sessions.load(context.flow_id)
             if not _is_due(state, due):
                 return False
             if state.status is SessionStatus.WAITING:
@@ -94,7 +52,7 @@ class StepRun:
                 return True
             if state.decision is not None:
                 return False
-            after = await self._step(link, state, due)
+            after = await self._host.run(state)
             return after is not None and after.status is SessionStatus.WAITING and _is_due(after, due)
 
     async def run(self, context: dex.AsyncContext, due: Due, *, recovering: bool) -> None:
@@ -103,34 +61,28 @@ class StepRun:
             return
         if not recovering and due.step != context.step_execution_id:
             logger.error("Dex calls %s of %s %s.", due.step, context.flow_id, context.step_execution_id)
-        with self._counted():
+        with self._host.counted():
             async with _beating(context):
-                link = self._link()
-                state = await self._claimed(link, context, due, recovering=recovering)
+                state = await self._claimed(context, due, recovering=recovering)
                 if state is None:
                     return
                 if recovering:
                     logger.warning(
                         "%s of %s is taken over by %s.", due.step, context.flow_id, context.step_execution_id
                     )
-                work = asyncio.create_task(self._step(link, state, due))
-                self._ending.add(work)
-                work.add_done_callback(self._ended)
+                work = asyncio.create_task(self._counted(state))
+                work.add_done_callback(_tell_error)
                 if state.due is not None and state.due.type in _TOOL_STEPS:
                     # The SDK cancels a Step whose stream breaks, but a request that left may still end and be recorded.
                     await asyncio.shield(work)
                 else:
                     await work
 
-    def _ended(self, work: asyncio.Task[SessionState | None]) -> None:
-        self._ending.discard(work)
-        error = None if work.cancelled() else work.exception()
-        if error is not None:
-            logger.warning("A Step ended with %s; Dex runs it again.", type(error).__name__)
+    async def _counted(self, state: SessionState) -> None:
+        with self._host.counted():
+            await self._host.run(state)
 
-    async def _claimed(
-        self, link: SessionLink, context: dex.AsyncContext, due: Due, *, recovering: bool
-    ) -> SessionState | None:
+    async def _claimed(self, context: dex.AsyncContext, due: Due, *, recovering: bool) -> SessionState | None:
         """The state this run starts from; `None` when the Step is over or a later run has it.
 
         A Step that reaches outside is taken with a commit, after which whatever an earlier run does is refused. So is
@@ -139,7 +91,7 @@ class StepRun:
         commit takes it as it finds it.
         """
         rank = context.attempt + (_RECOVERY_RANK if recovering else 0)
-        state = (await link.load(context.flow_id)).state
+        state = await self._sessions.load(context.flow_id)
         due_step = state.due
         if due_step is None or not _runs(state, due) or _holder(state, due) > rank:
             return None
@@ -154,116 +106,14 @@ class StepRun:
             counted = newest if _holder(newest, due) else newest.model_copy(update={"runs": 0})
             return Transition(counted.with_claim(newest.leg, f"{due.step}:{rank}"))
 
-        result = await link.change(context.flow_id, claim)
+        result = await self._sessions.commit(context.flow_id, claim)
         return result.state if isinstance(result, Transition) else None
 
-    async def _step(self, link: SessionLink, state: SessionState, due: Due) -> SessionState | None:
-        """Runs the Step function and commits what it changes; `None` when it was taken over."""
-        session_id = state.session_id
 
-        def fenced(change: Change) -> Change:
-            def checked(newest: SessionState) -> Transition | Refusal:
-                if not _same_run(state, newest):
-                    raise StepFenced(f"{due.step} of {session_id!r} was taken over; its result is dropped.")
-                return change(newest)
-
-            return checked
-
-        context = self._context(link, state, fenced)
-        try:
-            try:
-                change = await self._tracked(context.step.type, run_step(context))
-                result = await link.change(session_id, fenced(change))
-            except (StepFenced, DatabaseUnavailable, UnknownSession):
-                raise
-            except Exception as error:  # noqa: BLE001 - anything else would leave the session stuck in its leg
-                result = await link.change(session_id, fenced(await broken_step(context, error)))
-        except StepFenced as taken:
-            logger.warning("%s", taken)
-            await self._settle_late(link, context)
-            return None
-        except UnknownSession:
-            logger.warning("%s of %s ended when the session was gone.", due.step, session_id)
-            return None
-        assert isinstance(result, Transition), "a Step's change refuses nothing"
-        return result.state
-
-    def _context(self, link: SessionLink, state: SessionState, fenced: Callable[[Change], Change]) -> StepContext:
-        session_id = state.session_id
-        assert state.due is not None
-
-        async def record(event: NewEvent) -> None:
-            await link.change(session_id, fenced(lambda newest: Transition(newest, events=(event,))))
-
-        return StepContext(
-            flow=self._flow,
-            state=state,
-            step=state.due,
-            ledger=DexAttemptLedger(link, session_id, str(uuid.uuid4()), lambda newest: _same_run(state, newest)),
-            load_transcript=lambda: link.transcript(session_id),
-            load_calls=lambda: link.calls(session_id),
-            say=lambda text: self._say(session_id, text),
-            record=record,
-            cancelled=lambda: self._cancelled(link, state),
-            started_at=now(),
-        )
-
-    async def _cancelled(self, link: SessionLink, state: SessionState) -> None:
-        """See `StepContext`. What another process commits is seen at the next look."""
-        session_id = state.session_id
-        with self.news.following(session_id) as changed:
-            while True:
-                changed.clear()
-                with contextlib.suppress(DatabaseUnavailable):
-                    newest = (await link.load(session_id)).state
-                    if not _same_run(state, newest):
-                        raise StepFenced(f"The Step of {session_id!r} was taken over; it is stopped.")
-                    if newest.cancelling:
-                        return
-                await wait_for(changed)
-
-    async def _settle_late(self, link: SessionLink, context: StepContext) -> None:
-        """The run that took over had to leave the outcome unknown; what this run knows settles the record."""
-        settle = await late_truth(context)
-        if settle is None:
-            return
-        session_id, step = context.state.session_id, context.step.id
-        with self.news.following(session_id) as changed, contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_LATE_SETTLE_SECONDS):
-                while isinstance(await link.settle(session_id, step, settle), Refusal):
-                    newest = (await link.load(session_id)).state
-                    if newest.due is None or newest.due.id != step:
-                        return
-                    # The other run has not recorded its conclusion yet.
-                    changed.clear()
-                    await wait_for(changed)
-
-    async def _tracked(self, step: StepType, work: Awaitable[T]) -> T:
-        task = asyncio.ensure_future(work)
-        self._running[task] = step
-        try:
-            return await task
-        except asyncio.CancelledError:
-            this = asyncio.current_task()
-            if self._closing or (this is not None and this.cancelling()):
-                raise
-            raise RuntimeError(f"{step.value} was cancelled from inside") from None
-        finally:
-            task.cancel()
-            self._running.pop(task, None)
-
-    @contextlib.contextmanager
-    def _counted(self) -> Any:
-        """Counts the run, so that a close waits for its commit; a Worker that closes begins nothing."""
-        if self._closing:
-            raise asyncio.CancelledError
-        task = asyncio.current_task()
-        assert task is not None
-        self._ending.add(task)
-        try:
-            yield
-        finally:
-            self._ending.discard(task)
+def _tell_error(work: asyncio.Task[Any]) -> None:
+    error = None if work.cancelled() else work.exception()
+    if error is not None:
+        logger.warning("A Step ended with %s; Dex runs it again.", type(error).__name__)
 
 
 @asynccontextmanager
@@ -289,17 +139,6 @@ def _is_due(state: SessionState, due: Due) -> bool:
 
 def _runs(state: SessionState, due: Due) -> bool:
     return _is_due(state, due) and state.status is SessionStatus.RUNNING and state.leg is not None
-
-
-def _same_run(started: SessionState, newest: SessionState) -> bool:
-    """Whether nobody has taken over since this run started."""
-    return (
-        newest.due == started.due
-        and newest.status is SessionStatus.RUNNING
-        and newest.leg is not None
-        and started.leg is not None
-        and (newest.leg.number, newest.leg.epoch) == (started.leg.number, started.leg.epoch)
-    )
 
 
 def _holder(state: SessionState, due: Due) -> int:
