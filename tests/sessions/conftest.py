@@ -141,6 +141,15 @@ class Database:
                 {"state": json.dumps(state), "id": session_id},
             )
 
+    def change_attempt(self, session_id: str, step: str, change: Callable[[dict[str, Any]], None]) -> None:
+        """Edits the first row of a Step in the attempt ledger."""
+        key = {"id": session_id, "step": step}
+        where = "where session_id = :id and step_execution_id = :step and number = 1"
+        ((text_,),) = self.rows(f"select attempt from dexbridge_attempts {where}", **key)
+        attempt = json.loads(text_)
+        change(attempt)
+        self.write(f"update dexbridge_attempts set attempt = :attempt {where}", attempt=json.dumps(attempt), **key)
+
     def workflows(self) -> dict[str, str]:
         """DBOS's own record of its workflows: their status by ID."""
         table = "dbos.workflow_status" if self.is_postgres else "workflow_status"
@@ -230,10 +239,13 @@ def opening(database: Database) -> Opening:
 
     @asynccontextmanager
     async def opened(
-        *tools: FunctionTool, runner: ScriptedRunner | None = None, limits: SessionLimits = LIMITS
+        *tools: FunctionTool,
+        runner: ScriptedRunner | None = None,
+        limits: SessionLimits = LIMITS,
+        through: Database = database,
     ) -> AsyncGenerator[Talk]:
         flow = flow_of(tools, runner, limits)
-        async with open_engine(database.url, [flow]) as engine:
+        async with open_engine(through.url, [flow]) as engine:
             client = AgentSessionClient(engine)
             await client.start_session("s-1")
             yield Talk(client)

@@ -95,3 +95,26 @@ async def test_a_database_that_is_away_for_a_moment_cancels_nothing_and_loses_no
         assert await talk.steps() == ["RunModel-1", "CallSingleAttemptTool-1", "ResumeTurn-1", "RunModel-2"]
         assert [segment.prompts for segment in runner.segments[:2]] == [(CANCEL,), ()]
         await talk.event(EventKind.TURN_ANSWERED, after=(await talk.event(EventKind.TURN_ANSWERED)).sequence)
+
+
+@pytest.mark.slow
+async def test_an_answer_outlives_any_outage_in_the_worker_that_got_it(opening: Opening, database: Database) -> None:
+    in_call, end_call = asyncio.Event(), asyncio.Event()
+
+    async def function(_dispatch: Dispatch, _arguments: Mapping[str, Any]) -> AttemptResult:
+        in_call.set()
+        await end_call.wait()
+        return succeeded("done")
+
+    tool = FunctionTool(function=function)
+    async with opening(tool) as talk:
+        await talk.say(CANCEL)
+        await in_call.wait()
+        async with away(database):
+            end_call.set()
+            await asyncio.sleep(14)
+        assert await talk.answer() == "done"
+        (call,) = (await talk.snapshot()).calls
+        assert (call.outcome, call.attempts, call.found_by) == (OutcomeKind.SUCCEEDED, 1, "answer")
+        assert (len(tool.dispatches), tool.questions) == (1, [])
+        assert await talk.steps() == ["RunModel-1", "CallSingleAttemptTool-1", "ResumeTurn-1", "RunModel-2"]

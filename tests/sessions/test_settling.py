@@ -52,6 +52,39 @@ async def test_a_person_settles_an_unknown_once(opening: Opening, sent: bool, ou
         assert (settled.data["outcome"], settled.data["step_execution_id"]) == (outcome.value, STEP)
 
 
+def taken_over(state: dict[str, Any]) -> None:
+    """As after a take-over; the sweep of this same process finds that nothing runs this leg, and runs it."""
+    state["leg"] = {"number": state["leg"]["number"] + 1, "claimed_by": None, "epoch": 0}
+    state["legs"] += 1
+
+
+async def test_a_leg_that_is_run_again_here_waits_for_the_answer_this_process_is_about_to_get(
+    opening: Opening, database: Database
+) -> None:
+    begun, may_end, joined = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def slow(_dispatch: Dispatch, _arguments: Mapping[str, Any]) -> AttemptResult:
+        begun.set()
+        await may_end.wait()
+        return succeeded("done once")
+
+    tool = FunctionTool(function=slow)
+    async with opening(tool) as talk:
+        await talk.say(CANCEL)
+        await begun.wait()
+        database.change_state("s-1", taken_over)
+        while not joined.is_set():
+            await asyncio.sleep(0.05)
+            leg = (await talk.snapshot()).state.leg
+            if leg is not None and leg.claimed_by is not None:
+                joined.set()
+        may_end.set()
+        assert await talk.answer() == "done once"
+        (call,) = (await talk.snapshot()).calls
+        assert (call.outcome, call.attempts, call.found_by) == (OutcomeKind.SUCCEEDED, 1, "answer")
+        assert (len(tool.dispatches), tool.questions) == (1, [])
+
+
 async def test_the_answer_of_a_worker_that_was_taken_over_settles_it(opening: Opening, database: Database) -> None:
     begun, may_end = asyncio.Event(), asyncio.Event()
 
@@ -64,12 +97,9 @@ async def test_the_answer_of_a_worker_that_was_taken_over_settles_it(opening: Op
         await talk.say(CANCEL)
         await begun.wait()
 
-        def another_number(state: dict[str, Any]) -> None:
-            # As after a take-over; the sweep of this same process finds that nothing runs this leg, and runs it.
-            state["leg"] = {"number": state["leg"]["number"] + 1, "claimed_by": None, "epoch": 0}
-            state["legs"] += 1
-
-        database.change_state("s-1", another_number)
+        # A Worker of another process does not know who this row's owner is, nor what it got.
+        database.change_attempt("s-1", STEP, lambda attempt: attempt.update(owner="somebody"))
+        database.change_state("s-1", taken_over)
         answer = await talk.answer()
         assert "not known" in answer or "Nobody can tell" in answer
         assert (await talk.snapshot()).calls[0].outcome is OutcomeKind.OUTCOME_UNKNOWN

@@ -41,6 +41,7 @@ LEFT_OUT = {
     "test_nothing_begins_inside_a_session_that_was_taken_over": OTHER_RUNS,
     "test_a_call_that_was_taken_over_is_not_sent_again": OTHER_RUNS,
     "test_the_answer_of_a_worker_that_was_taken_over_settles_it": OTHER_RUNS,
+    "test_a_leg_that_is_run_again_here_waits_for_the_answer_this_process_is_about_to_get": OTHER_RUNS,
     "test_a_call_whose_approval_is_not_of_exactly_this_call_is_not_made": NO_WORKER,
     "test_an_approval_that_was_not_used_yet_is_stale_too": NO_WORKER,
     "test_a_call_that_was_approved_and_then_cancelled_is_not_made": NO_WORKER,

@@ -31,6 +31,9 @@ __all__ = ["Commits", "HostedStore"]
 
 T = TypeVar("T")
 
+_TRIES = 3
+_NOT_DONE = "The database was lost during each COMMIT, nothing was committed"
+
 
 class Commits:
     """Commits for requests from outside: whoever asks is told soon when the database is away.
@@ -47,24 +50,26 @@ class Commits:
         mark = CommitMark(first.state.session_id, 1)
         try:
             return await asyncio.to_thread(self.store.start, first, mark)
-        except AnswerLost as lost:
-            return await _unless_unclear(lost, None, lambda: asyncio.to_thread(self.store.start, first, mark))
+        except AnswerLost:
+            return await _unless_unclear(None, lambda: asyncio.to_thread(self.store.start, first, mark))
 
     async def commit(
         self, session_id: str, change: Change, once: MessageKey | None = None
     ) -> Committed | Refusal | Repeated:
         """See `SessionStore.commit`. Raises `CommitUnclear`."""
-        while True:
+        for _ in range(_TRIES):
             result = await asyncio.to_thread(self.store.commit, session_id, change, once)
             if (told := await self._told(session_id, result, once)) is not None:
                 return told
+        raise AnswerLost(_NOT_DONE)
 
     async def settle(self, session_id: str, step_execution_id: str, settle: Settle) -> Committed | Refusal:
         """See `SessionStore.settle`. Raises `CommitUnclear`."""
-        while True:
+        for _ in range(_TRIES):
             result = await asyncio.to_thread(self.store.settle, session_id, step_execution_id, settle)
             if (told := await self._told(session_id, result)) is not None:
                 return told
+        raise AnswerLost(_NOT_DONE)
 
     async def _told(
         self, session_id: str, result: T | Committed | Unanswered, once: MessageKey | None = None
@@ -72,8 +77,7 @@ class Commits:
         """The result of a commit; `None` when it was not done."""
         if isinstance(result, Unanswered):
             mark = result.mark
-            lost = AnswerLost("The database was lost during a COMMIT")
-            if not await _unless_unclear(lost, once, lambda: asyncio.to_thread(self.store.holds, mark)):
+            if not await _unless_unclear(once, lambda: asyncio.to_thread(self.store.holds, mark)):
                 return None
             result = result.written
         if isinstance(result, Committed):
@@ -129,8 +133,10 @@ class HostedStore:
             return result
 
 
-async def _unless_unclear(lost: AnswerLost, once: MessageKey | None, work: Callable[[], Awaitable[T]]) -> T:
+async def _unless_unclear(once: MessageKey | None, work: Callable[[], Awaitable[T]]) -> T:
     try:
         return await for_seconds(work)
     except DatabaseUnavailable as error:
-        raise CommitUnclear(str(lost), None if once is None else once.message_id) from error
+        raise CommitUnclear(
+            "The database was lost during a COMMIT", None if once is None else once.message_id
+        ) from error

@@ -23,7 +23,7 @@ from dexbridge.sessions.engines.dbos.leg_runner import LocalLegRunner
 from dexbridge.sessions.engines.dbos.store import SessionStore
 from dexbridge.sessions.engines.dbos.worker_lock import worker_lock
 from dexbridge.sessions.engines.dbos.workers import WorkerRegister
-from dexbridge.sessions.errors import EngineAlreadyOpen, InvalidRequest
+from dexbridge.sessions.errors import DatabaseUnavailable, EngineAlreadyOpen, InvalidRequest
 from dexbridge.sessions.event import SessionEvent
 from dexbridge.sessions.flow import AgentSessionFlow
 from dexbridge.sessions.hosting import StepHost
@@ -115,7 +115,9 @@ class DbosEngine:
                 for flow in self._flows.values():
                     await flow.runner.close()
                 if self._run_steps:
-                    await asyncio.to_thread(self._register.leave)
+                    # A database that is away is told by silence.
+                    with contextlib.suppress(DatabaseUnavailable):
+                        await asyncio.to_thread(self._register.leave)
         finally:
             self._sessions = None
             _open_engines.remove(self)
