@@ -99,6 +99,13 @@ class PeerDatabase:
         text = json.dumps({"format": 1, "value": envelope})
         self.peer.flows[session_id].attributes["session"] = pb.Value(string_value=text)
 
+    def change_attempt(self, session_id: str, change: Callable[[dict[str, Any]], None]) -> None:
+        """Edits the one row of the session's attempt ledger."""
+        ((key, text),) = self.entries(session_id, "attempts").items()
+        stored = json.loads(text)
+        change(stored["value"])
+        self.peer.flows[session_id].attributes[key] = pb.Value(string_value=json.dumps(stored))
+
 
 @pytest.fixture
 async def peer() -> AsyncGenerator[DexPeer]:

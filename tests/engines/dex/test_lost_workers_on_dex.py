@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from dexbridge.sessions import EventKind, InsideCall
 from dexbridge.toolsource import AttemptResult, Dispatch, OutcomeKind, ToolEffect
 from tests.engines.dex.conftest import PeerDatabase
 from tests.fakes.function_tool import FunctionTool, succeeded
 from tests.fakes.scripted_runner import ScriptedRunner, Segment
-from tests.sessions.conftest import LIMITS, Opening
+from tests.sessions.conftest import LIMITS, Opening, until
 
 CANCEL = 'call cancel_order {"order_id": "7"}'
 
@@ -31,6 +33,8 @@ async def test_a_request_under_way_is_looked_up_not_repeated_and_its_late_answer
     async with opening(tool) as talk:
         await talk.say(CANCEL)
         await begun.wait()
+        # A Worker of another process does not know who this row's owner is, nor what it gets.
+        database.change_attempt("s-1", lambda attempt: attempt.update(owner="somebody"))
         database.peer.lose_workers()
         await talk.answer()
         (call,) = (await talk.snapshot()).calls
@@ -62,7 +66,34 @@ async def test_a_single_attempt_that_found_no_worker_is_still_made_once(
     assert "completed Recover-1" in history
 
 
-async def test_a_read_under_way_is_made_again_under_its_own_identity(opening: Opening, database: PeerDatabase) -> None:
+@pytest.mark.parametrize("effect", [ToolEffect.READ, ToolEffect.NON_IDEMPOTENT_WRITE])
+async def test_a_call_under_way_is_waited_for_by_the_process_that_makes_it(
+    opening: Opening, database: PeerDatabase, effect: ToolEffect
+) -> None:
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def slow(_dispatch: Dispatch, _arguments: Mapping[str, Any]) -> AttemptResult:
+        begun.set()
+        await may_end.wait()
+        return succeeded("done")
+
+    tool = FunctionTool(effect=effect, function=slow)
+    async with opening(tool) as talk:
+        await talk.say(CANCEL)
+        await begun.wait()
+        before = database.envelope("s-1")["state"]["leg"]["epoch"]
+        database.peer.lose_workers()
+        await until(lambda: database.envelope("s-1")["state"]["leg"]["epoch"] > before)
+        may_end.set()
+        assert await talk.answer() == "done"
+        (call,) = (await talk.snapshot()).calls
+        assert (call.outcome, call.attempts, call.found_by) == (OutcomeKind.SUCCEEDED, 1, "answer")
+        assert (len(tool.dispatches), tool.questions) == (1, [])
+
+
+async def test_a_read_of_a_lost_worker_is_made_again_under_its_own_identity(
+    opening: Opening, database: PeerDatabase
+) -> None:
     begun, may_end = asyncio.Event(), asyncio.Event()
 
     async def slow_once(dispatch: Dispatch, _arguments: Mapping[str, Any]) -> AttemptResult:
@@ -75,6 +106,7 @@ async def test_a_read_under_way_is_made_again_under_its_own_identity(opening: Op
     async with opening(tool) as talk:
         await talk.say(CANCEL)
         await begun.wait()
+        database.change_attempt("s-1", lambda attempt: attempt.update(owner="somebody"))
         database.peer.lose_workers()
         assert await talk.answer() == "read"
         may_end.set()
