@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 export DEXBRIDGE_TEST_POSTGRES
 export DEXBRIDGE_TEST_CHROMIUM
 
-.PHONY: setup services demo serve test test-slow matrix check format bench bench-turnaround faults others clean
+.PHONY: setup services demo serve test test-slow matrix debian13 check format bench bench-turnaround faults others clean
 
 setup: $(STAMP)
 
@@ -39,6 +39,11 @@ test-slow: $(STAMP)
 # Every combination of replies, prompts, results and processes on the real CLI; `make test` runs a part of them.
 matrix: $(STAMP)
 	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal -m slow tests/claude/test_reply_shapes.py
+
+# The engine, the demo and the wheel on Debian 13's Python, with its own SQLite and with an older one. Needs root; about
+# five minutes, the first time one more.
+debian13: $(STAMP)
+	.ci/debian13
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -12,14 +12,17 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from dexbridge.sessions.engines.dbos.databases.every_connection import PLUGIN
 from dexbridge.sessions.errors import DatabaseUnavailable, UnsupportedEngine
 
 __all__ = [
     "AnswerLost",
     "open_database",
+    "open_for_dbos",
     "reading",
     "reading_at_once",
     "sqlite_path",
+    "url_for_dbos",
     "writing",
 ]
 
@@ -51,7 +54,7 @@ def open_database(url: str) -> Engine:
     path = sqlite_path(url)
     if path is None:
         engine = create_engine(
-            _with_driver(url), pool_size=10, max_overflow=10, pool_pre_ping=True, hide_parameters=True
+            _with_driver(url), plugins=[PLUGIN], pool_size=10, max_overflow=10, pool_pre_ping=True, hide_parameters=True
         )
         event.listen(engine, "connect", _prepare_postgres)
         return engine
@@ -62,10 +65,29 @@ def open_database(url: str) -> Engine:
         os.fchmod(descriptor, 0o600)
     finally:
         os.close(descriptor)
-    engine = create_engine(url, connect_args={"timeout": 30.0}, hide_parameters=True)
+    engine = create_engine(url, plugins=[PLUGIN], connect_args={"timeout": 30.0}, hide_parameters=True)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_immediate)
     return engine
+
+
+def open_for_dbos(url: str) -> Engine:
+    """The engine DBOS works with, on the database that `open_database` has opened."""
+    if sqlite_path(url) is None:
+        return create_engine(
+            _with_driver(url), plugins=[PLUGIN], pool_size=20, max_overflow=0, pool_pre_ping=True, hide_parameters=True
+        )
+    # DBOS leaves it to the driver to begin transactions, and waits for the write lock at their first write.
+    engine = create_engine(
+        url, plugins=[PLUGIN], connect_args={"timeout": 30.0, "isolation_level": "IMMEDIATE"}, hide_parameters=True
+    )
+    event.listen(engine, "connect", _with_foreign_keys)
+    return engine
+
+
+def url_for_dbos(url: str) -> str:
+    """The URL from which DBOS makes an engine itself, when its tables are made without a Worker."""
+    return make_url(_with_driver(url)).update_query_pairs([("plugin", PLUGIN)]).render_as_string(hide_password=False)
 
 
 @contextmanager
@@ -140,6 +162,10 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     # FULL: an attempt row is on the disk before the request it allows leaves.
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.close()
+
+
+def _with_foreign_keys(connection: Any, _record: Any) -> None:
+    connection.execute("PRAGMA foreign_keys=ON")
 
 
 def _begin_immediate(connection: Connection) -> None:

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from dexbridge.sessions.engines.dbos.abandoned import AbandonedLegs
 from dexbridge.sessions.engines.dbos.commits import Commits, HostedStore
-from dexbridge.sessions.engines.dbos.database import open_database, sqlite_path
+from dexbridge.sessions.engines.dbos.database import open_database, open_for_dbos, sqlite_path, url_for_dbos
 from dexbridge.sessions.engines.dbos.leg import LEG_WORKFLOW, direct_id, queued_id, run_leg, serve
 from dexbridge.sessions.engines.dbos.leg_loop import LegLoop, in_own_thread, quiet_cancelling, stop_dequeuing
 from dexbridge.sessions.engines.dbos.leg_runner import LocalLegRunner
@@ -81,6 +81,8 @@ class DbosEngine:
                     undo.enter_context(worker_lock(self._url))
                 self._database = await asyncio.to_thread(open_database, self._url)
                 undo.callback(self._database.dispose)
+                self._for_dbos = open_for_dbos(self._url)
+                undo.callback(self._for_dbos.dispose)
                 store = SessionStore(self._database, self._enqueue)
                 await asyncio.to_thread(store.create_tables)
                 self._sessions = store
@@ -217,13 +219,13 @@ class DbosEngine:
     def _launch(self) -> None:
         serializer = DBOSPortableJSONSerializer()
         self._dbos = DBOSClient(
-            system_database_url=self._url, serializer=serializer, application_name=_APPLICATION, lazy=True
+            system_database_engine=self._for_dbos, serializer=serializer, application_name=_APPLICATION, lazy=True
         )
         if self._run_steps:
             serve(self._runner)
             config: DBOSConfig = {
                 "name": _APPLICATION,
-                "system_database_url": self._url,
+                "system_database_engine": self._for_dbos,
                 "application_version": _APPLICATION_VERSION,
                 "executor_id": self._worker_id,
                 "serializer": serializer,
@@ -239,7 +241,7 @@ class DbosEngine:
                 DBOS.register_queue(queue, polling_interval_sec=_QUEUE_POLLING_SECONDS)
         else:
             # A client may come before the first Worker, and what it enqueues needs DBOS's tables.
-            DBOS.migrate(self._url)
+            DBOS.migrate(url_for_dbos(self._url))
 
     def _enqueue(self, connection: Connection, state: SessionState) -> None:
         assert state.leg is not None
