@@ -1,24 +1,36 @@
-"""The database connection: durable commits, one writer at a time on SQLite, private files."""
+"""The database connection: durable commits, one writer at a time on SQLite, errors as sentences."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from dexbridge.sessions.engines.dbos.databases.every_connection import PLUGIN
-from dexbridge.sessions.errors import DatabaseUnavailable, UnsupportedEngine
+from dexbridge.sessions.engines.dbos.databases.faults import fault_of
+from dexbridge.sessions.engines.dbos.databases.outage import Outage
+from dexbridge.sessions.engines.dbos.databases.postgres_url import pool_size, postgres_url
+from dexbridge.sessions.engines.dbos.databases.sqlite_file import (
+    FileGone,
+    check_names,
+    hold_to,
+    make_file,
+    sqlite_path,
+    sqlite_url,
+)
+from dexbridge.sessions.errors import DatabaseUnavailable
 
 __all__ = [
     "AnswerLost",
+    "answering",
+    "check_url",
     "open_database",
     "open_for_dbos",
+    "outage_of",
     "reading",
     "reading_at_once",
     "sqlite_path",
@@ -28,66 +40,69 @@ __all__ = [
 
 
 _READS_ONLY = "dexbridge_reads_only"
+_OUTAGE = "dexbridge_outage"
 _NOT_DONE = "The database did not do its part, nothing was committed"
-# SQLSTATE idle_in_transaction_session_timeout; the driver takes it for a fault of its own.
-_STOOD_STILL = "25P03"
-_LONGEST_IDLE_SECONDS = 5
-_LONGEST_LOCK_SECONDS = 15
 
 
 class AnswerLost(DatabaseUnavailable):
     """A COMMIT was sent and not answered. Whoever wrote reads back what became of it before anything is said."""
 
 
-def sqlite_path(url: str) -> Path | None:
-    """The file of a SQLite URL; `None` for another database."""
-    parsed = make_url(url)
-    if parsed.get_backend_name() != "sqlite":
-        return None
-    if not parsed.database or parsed.database == ":memory:":
-        raise UnsupportedEngine("A durable session needs a file: write the engine URL as sqlite:///path.")
-    return Path(parsed.database)
+def check_url(url: str) -> None:
+    """Passes when the URL can be read. Raises `UnsupportedEngine`."""
+    url_for_dbos(url)
+    if sqlite_path(url) is None:
+        pool_size(url)
 
 
 def open_database(url: str) -> Engine:
     """Opens the database and, for SQLite, makes its folder (0700) and file (0600) when they are missing."""
     path = sqlite_path(url)
+    options = {_OUTAGE: Outage()}
     if path is None:
-        engine = create_engine(
-            _with_driver(url), plugins=[PLUGIN], pool_size=10, max_overflow=10, pool_pre_ping=True, hide_parameters=True
+        return create_engine(
+            postgres_url(url),
+            plugins=[PLUGIN],
+            execution_options=options,
+            pool_size=pool_size(url),
+            max_overflow=0,
+            pool_pre_ping=True,
+            hide_parameters=True,
         )
-        event.listen(engine, "connect", _prepare_postgres)
-        return engine
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # SQLite gives its journal and WAL files the mode of the database file.
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        os.fchmod(descriptor, 0o600)
-    finally:
-        os.close(descriptor)
-    engine = create_engine(url, plugins=[PLUGIN], connect_args={"timeout": 30.0}, hide_parameters=True)
+    make_file(path)
+    engine = create_engine(sqlite_url(url, path), plugins=[PLUGIN], execution_options=options, hide_parameters=True)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_immediate)
+    hold_to(engine, path)
+    with answering(engine):
+        check_names(engine, path)
     return engine
 
 
-def open_for_dbos(url: str) -> Engine:
-    """The engine DBOS works with, on the database that `open_database` has opened."""
-    if sqlite_path(url) is None:
-        return create_engine(
-            _with_driver(url), plugins=[PLUGIN], pool_size=20, max_overflow=0, pool_pre_ping=True, hide_parameters=True
-        )
+def open_for_dbos(url: str, ours: Engine) -> Engine:
+    """The engine DBOS works with, on the database that `open_database` has opened: on Postgres the same pool."""
+    path = sqlite_path(url)
+    if path is None:
+        return ours
     # DBOS leaves it to the driver to begin transactions, and waits for the write lock at their first write.
     engine = create_engine(
-        url, plugins=[PLUGIN], connect_args={"timeout": 30.0, "isolation_level": "IMMEDIATE"}, hide_parameters=True
+        ours.url, plugins=[PLUGIN], connect_args={"isolation_level": "IMMEDIATE"}, hide_parameters=True
     )
     event.listen(engine, "connect", _with_foreign_keys)
+    hold_to(engine, path)
     return engine
 
 
 def url_for_dbos(url: str) -> str:
     """The URL from which DBOS makes an engine itself, when its tables are made without a Worker."""
-    return make_url(_with_driver(url)).update_query_pairs([("plugin", PLUGIN)]).render_as_string(hide_password=False)
+    path = sqlite_path(url)
+    parsed = postgres_url(url) if path is None else sqlite_url(url, path)
+    return parsed.update_query_pairs([("plugin", PLUGIN)]).render_as_string(hide_password=False)
+
+
+def outage_of(engine: Engine) -> Outage:
+    """Knows whether the database of an engine is away."""
+    return cast("Outage", engine.get_execution_options()[_OUTAGE])
 
 
 @contextmanager
@@ -100,7 +115,7 @@ def writing(engine: Engine) -> Generator[Connection]:
     """
     committing = False
     try:
-        with _answering(), engine.begin() as connection:
+        with answering(engine), engine.begin() as connection:
             yield connection
             committing = True
     except DatabaseUnavailable as error:
@@ -113,7 +128,7 @@ def writing(engine: Engine) -> Generator[Connection]:
 @contextmanager
 def reading(engine: Engine) -> Generator[Connection]:
     """A connection for single reads; takes no lock."""
-    with _answering(), engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+    with answering(engine), engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         yield connection
 
 
@@ -121,37 +136,28 @@ def reading(engine: Engine) -> Generator[Connection]:
 def reading_at_once(engine: Engine) -> Generator[Connection]:
     """A connection whose several reads see one moment; takes no lock."""
     options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {_READS_ONLY: True}
-    with _answering(), engine.connect().execution_options(**options) as connection, connection.begin():
+    with answering(engine), engine.connect().execution_options(**options) as connection, connection.begin():
         yield connection
 
 
 @contextmanager
-def _answering() -> Generator[None]:
+def answering(engine: Engine) -> Generator[None]:
+    """Says what the database's errors mean, to the caller and once to the log. Raises `DatabaseUnavailable`."""
+    outage = outage_of(engine)
     try:
         yield
-    except PoolTimeout as error:
-        raise DatabaseUnavailable(f"{_NOT_DONE}: no connection became free") from error
+    except PoolTimeout:
+        raise DatabaseUnavailable(f"{_NOT_DONE}: no connection became free") from None
     except DBAPIError as error:
-        cut = error.connection_invalidated or getattr(error.orig, "sqlstate", None) == _STOOD_STILL
-        if not cut and not isinstance(error, OperationalError | InterfaceError):
+        fault = fault_of(error)
+        if fault is None:
             raise
-        raise DatabaseUnavailable(f"{_NOT_DONE}: {error.orig}") from error
-
-
-def _with_driver(url: str) -> str:
-    parsed = make_url(url)
-    if parsed.drivername == "postgresql":
-        parsed = parsed.set(drivername="postgresql+psycopg")
-    return parsed.render_as_string(hide_password=False)
-
-
-def _prepare_postgres(connection: Any, _record: Any) -> None:
-    cursor = connection.cursor()
-    # A Worker that is frozen or cut off in the middle of a transaction must not keep a session locked for the others.
-    cursor.execute(f"SET idle_in_transaction_session_timeout = {_LONGEST_IDLE_SECONDS * 1000}")
-    cursor.execute(f"SET lock_timeout = {_LONGEST_LOCK_SECONDS * 1000}")
-    cursor.close()
-    connection.commit()
+        outage.met(fault)
+        raise DatabaseUnavailable(f"{_NOT_DONE}: {fault.why}.") from None
+    except FileGone as gone:
+        outage.met(gone.fault)
+        raise
+    outage.worked()
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

@@ -16,12 +16,20 @@ from sqlalchemy import Connection
 
 from dexbridge.sessions.engines.dbos.abandoned import AbandonedLegs
 from dexbridge.sessions.engines.dbos.commits import Commits, HostedStore
-from dexbridge.sessions.engines.dbos.database import open_database, open_for_dbos, sqlite_path, url_for_dbos
+from dexbridge.sessions.engines.dbos.database import (
+    answering,
+    check_url,
+    open_database,
+    open_for_dbos,
+    outage_of,
+    sqlite_path,
+    url_for_dbos,
+)
 from dexbridge.sessions.engines.dbos.leg import LEG_WORKFLOW, direct_id, queued_id, run_leg, serve
 from dexbridge.sessions.engines.dbos.leg_loop import LegLoop, in_own_thread, quiet_cancelling, stop_dequeuing
 from dexbridge.sessions.engines.dbos.leg_runner import LocalLegRunner
 from dexbridge.sessions.engines.dbos.store import SessionStore
-from dexbridge.sessions.engines.dbos.worker_lock import worker_lock
+from dexbridge.sessions.engines.dbos.worker_lock import check_file_is_not_gone, worker_lock
 from dexbridge.sessions.engines.dbos.workers import WorkerRegister
 from dexbridge.sessions.errors import DatabaseUnavailable, EngineAlreadyOpen, InvalidRequest
 from dexbridge.sessions.event import SessionEvent
@@ -51,6 +59,7 @@ class DbosEngine:
     """Runs sessions with DBOS. Made by `open_engine`; enter it once."""
 
     def __init__(self, url: str, flows: Sequence[AgentSessionFlow], *, run_steps: bool) -> None:
+        check_url(url)
         self._url = url
         self._flows = {flow.flow_type: flow for flow in flows}
         if len(self._flows) != len(flows):
@@ -79,9 +88,12 @@ class DbosEngine:
             async with contextlib.AsyncExitStack() as undo:
                 if self._run_steps:
                     undo.enter_context(worker_lock(self._url))
+                else:
+                    check_file_is_not_gone(self._url)
                 self._database = await asyncio.to_thread(open_database, self._url)
                 undo.callback(self._database.dispose)
-                self._for_dbos = open_for_dbos(self._url)
+                undo.enter_context(outage_of(self._database).keeping_dbos_quiet())
+                self._for_dbos = open_for_dbos(self._url, self._database)
                 undo.callback(self._for_dbos.dispose)
                 store = SessionStore(self._database, self._enqueue)
                 await asyncio.to_thread(store.create_tables)
@@ -94,8 +106,10 @@ class DbosEngine:
                 self._legs = LegLoop()
                 undo.push_async_callback(in_own_thread, self._legs.close)
                 undo.push_async_callback(in_own_thread, self._land)
-                await asyncio.to_thread(self._launch)
+                with answering(self._database):
+                    await asyncio.to_thread(self._launch)
                 self._sweep = await self._start_sweep() if self._run_steps else None
+                outage_of(self._database).watch()
                 self._opened = undo.pop_all()
         except BaseException:
             _open_engines.remove(self)
@@ -201,12 +215,15 @@ class DbosEngine:
         assert state.leg is not None
         assert state.due is not None
         try:
-            with SetWorkflowID(direct_id(state.session_id, state.leg.number)):
-                handle = await DBOS.start_workflow_async(run_leg, state.session_id, state.leg.number, state.due.id)
-            await handle.get_result()
+            with answering(self._database):
+                with SetWorkflowID(direct_id(state.session_id, state.leg.number)):
+                    handle = await DBOS.start_workflow_async(run_leg, state.session_id, state.leg.number, state.due.id)
+                await handle.get_result()
         except asyncio.CancelledError:
             # The workflow was stopped by the close; this task's own cancellation ends it here just as well.
             return
+        except DatabaseUnavailable:
+            return  # `Outage` has said it
         except Exception as error:  # noqa: BLE001 - whatever it is, the queue or the next sweep runs what is left
             logger.warning("Leg %s of %s stopped: %s.", state.leg.number, state.session_id, type(error).__name__)
 
