@@ -119,6 +119,19 @@ async def test_a_session_that_a_newer_version_wrote_is_left_alone(opening: Openi
         assert database.rows("select * from dexbridge_sessions where session_id = 'newer'") == before
 
 
+async def test_a_session_from_before_what_is_promised_is_left_alone(opening: Opening, database: Database) -> None:
+    async with opening() as talk:
+        assert await talk.ask("hello") == "you said hello"
+        await talk.client.start_session("older")
+        await Talk(talk.client, "older").ask("hello")
+        database.change_state("older", lambda state: state.pop("flow_type"))
+        before = database.rows("select * from dexbridge_sessions where session_id = 'older'")
+        with pytest.raises(UnreadableSession, match=r"another version wrote it.*before dexbridge 0\.1"):
+            await Talk(talk.client, "older").say("more")
+        assert ("older", "unreadable") in [(s.session_id, s.status) for s in await talk.client.list_sessions()]
+        assert database.rows("select * from dexbridge_sessions where session_id = 'older'") == before
+
+
 async def test_tables_that_a_newer_version_changed_are_not_opened(opening: Opening, database: Database) -> None:
     async with opening() as talk:
         await talk.ask("hello")

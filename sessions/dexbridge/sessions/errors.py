@@ -89,8 +89,9 @@ class UnreadableSession(SessionError):
     def __init__(self, session_id: str, what: str) -> None:
         self.session_id = session_id
         super().__init__(
-            f"The session {session_id!r} holds what this version of dexbridge cannot read ({what}): a newer version "
-            "wrote it, so upgrade this process. Nothing was changed."
+            f"The session {session_id!r} holds what this version of dexbridge cannot read ({what}): another version "
+            "wrote it. If that is a newer one, upgrade this process; else it is from before dexbridge 0.1, and only "
+            "what wrote it can read it. Nothing was changed."
         )
 
 

@@ -11,7 +11,7 @@ __all__ = ["Instant", "Persisted", "now"]
 
 
 class Persisted(BaseModel):
-    """A stored value. An unknown member is an error: it was written by a newer version."""
+    """A stored value. An unknown member is an error: it was written by another version."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -24,7 +24,7 @@ class SessionSummary:
     """One line of a list of sessions: what it is doing, and what it wants from a person.
 
     Attributes:
-        status: That of its state; `unreadable` when a newer version of dexbridge wrote it.
+        status: That of its state; `unreadable` when another version of dexbridge wrote it.
         updated_at: When it last changed.
         title: The beginning of its first message, at most 100 characters.
         failed: Whether its last turn failed.

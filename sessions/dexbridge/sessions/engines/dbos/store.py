@@ -135,7 +135,7 @@ class SessionStore:
         return found
 
     def open_legs(self, flow_types: Sequence[str]) -> Sequence[tuple[str, int]]:
-        """Session and number of every leg that is open, of those flows. What cannot be read is a newer version's."""
+        """Session and number of every leg that is open, of those flows. What cannot be read is another version's."""
         query = select(sessions.c.session_id, sessions.c.state).where(
             sessions.c.status == SessionStatus.RUNNING.value, sessions.c.flow_type.in_(flow_types)
         )
