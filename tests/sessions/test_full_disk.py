@@ -14,7 +14,8 @@ import pytest
 from dexbridge.sessions import DatabaseUnavailable
 from dexbridge.toolsource import AttemptResult, Dispatch, OutcomeKind
 from tests.fakes.function_tool import FunctionTool, succeeded
-from tests.sessions.conftest import Database, Opening, Talk
+from tests.sessions.conftest import Database, Opening, Talk, until
+from tests.sessions.logged import logged
 
 CANCEL = 'call cancel_order {"order_id": "7"}'
 
@@ -49,6 +50,23 @@ def fill(disk: Path) -> Path:
 async def start_for_ever(talk: Talk) -> None:
     for number in itertools.count():
         await talk.client.start_session(f"more-{number}")
+
+
+async def test_it_is_said_once_and_once_that_it_is_over(opening: Opening, small_disk: Path) -> None:
+    with logged() as said:
+        async with opening(through=Database(f"sqlite:///{small_disk}/sessions.db", small_disk)) as talk:
+            assert await talk.ask("hello") == "you said hello"
+            rest = fill(small_disk)
+            with pytest.raises(DatabaseUnavailable, match="the disk is full"):
+                await start_for_ever(talk)
+            await asyncio.sleep(6)
+            assert len(said) == 1
+            rest.unlink()
+            await until(lambda: len(said) > 1, seconds=30)
+            assert await talk.ask("and now?") == "you said and now?"
+    assert said[0].startswith("The database fails: the disk is full")
+    assert said[1].startswith("The database works again, after ")
+    assert len(said) == 2
 
 
 @pytest.mark.slow

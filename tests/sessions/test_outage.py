@@ -15,7 +15,8 @@ from dexbridge.sessions.engines.dbos.database import open_database, writing
 from dexbridge.toolsource import AttemptResult, Dispatch, OutcomeKind
 from tests.fakes.function_tool import FunctionTool, succeeded
 from tests.fakes.scripted_runner import ScriptedRunner, Segment
-from tests.sessions.conftest import Database, Opening
+from tests.sessions.conftest import Database, Opening, until
+from tests.sessions.logged import logged
 
 DATABASES = ("postgres",)
 CANCEL = 'call cancel_order {"order_id": "7"}'
@@ -118,3 +119,23 @@ async def test_an_answer_outlives_any_outage_in_the_worker_that_got_it(opening: 
         assert (call.outcome, call.attempts, call.found_by) == (OutcomeKind.SUCCEEDED, 1, "answer")
         assert (len(tool.dispatches), tool.questions) == (1, [])
         assert await talk.steps() == ["RunModel-1", "CallSingleAttemptTool-1", "ResumeTurn-1", "RunModel-2"]
+
+
+async def test_an_outage_is_one_line_in_the_log_and_one_when_it_is_over(opening: Opening, database: Database) -> None:
+    with logged() as said:
+        async with opening() as talk:
+            assert await talk.ask("hello") == "you said hello"
+            following = asyncio.create_task(talk.event(EventKind.SESSION_ENDED))
+            async with away(database):
+                with pytest.raises(DatabaseUnavailable):
+                    await talk.say("more")
+                await asyncio.sleep(8)
+                assert len(said) == 1
+            await until(lambda: len(said) > 1, seconds=30)
+            assert await talk.ask("and now?") == "you said and now?"
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+    assert said[0].startswith("The database fails: ")
+    assert "connection" in said[0]
+    assert said[1].startswith("The database works again, after ")
+    assert len(said) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -11,6 +12,7 @@ from dbos import DBOSClient
 from dexbridge.sessions.engines.dbos.leg import direct_id, queued_id
 from dexbridge.sessions.engines.dbos.store import SessionStore
 from dexbridge.sessions.engines.dbos.workers import BEAT_SECONDS, WorkerRegister
+from dexbridge.sessions.errors import DatabaseUnavailable
 from dexbridge.sessions.transition import Change, Refusal, Repeated, Transition
 from dexbridge.sessions.turns import reopen_leg
 
@@ -52,7 +54,8 @@ class AbandonedLegs:
         """Looks for what others left, now and every 2 s."""
         while True:
             try:
-                await self._reopen()
+                with contextlib.suppress(DatabaseUnavailable):  # `Outage` has said it
+                    await self._reopen()
             except Exception as error:  # noqa: BLE001 - the next look tries again
                 logger.warning("Looking for abandoned legs raised %s.", type(error).__name__)
             await asyncio.sleep(BEAT_SECONDS)

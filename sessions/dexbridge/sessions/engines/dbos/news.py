@@ -7,6 +7,8 @@ import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
+from dexbridge.sessions.errors import DatabaseUnavailable
+
 __all__ = ["News"]
 
 logger = logging.getLogger(__name__)
@@ -74,6 +76,8 @@ class News:
         followed = list(self._followers)
         try:
             versions = await asyncio.to_thread(self._read_versions, followed)
+        except DatabaseUnavailable:
+            return  # `Outage` has said it
         except Exception as error:  # noqa: BLE001 - the next look tries again
             logger.warning("Looking for news of sessions raised %s.", type(error).__name__)
             return

@@ -10,6 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from dexbridge.sessions.engines.dbos.database import reading, writing
 from dexbridge.sessions.engines.dbos.schema import workers
+from dexbridge.sessions.errors import DatabaseUnavailable
 from dexbridge.sessions.persisted import now
 
 __all__ = ["BEAT_SECONDS", "LOST_AFTER_SECONDS", "WorkerRegister"]
@@ -58,6 +59,8 @@ class WorkerRegister:
         while not self._leaving.wait(BEAT_SECONDS):
             try:
                 self.beat()
+            except DatabaseUnavailable:
+                continue  # `Outage` has said it
             except Exception as error:  # noqa: BLE001 - the next beat tries again
                 logger.warning("The sign of life of %s raised %s.", self._worker_id, type(error).__name__)
 
