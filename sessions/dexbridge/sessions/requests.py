@@ -58,10 +58,10 @@ def check_text(what: str, text: object, longest: int) -> str:
     """
     if not isinstance(text, str):
         raise InvalidRequest(f"{what} must be a string, not {type(text).__name__}.")
-    if is_blank(text):
-        raise InvalidRequest(f"{what} is blank: give it some text.")
     if len(text) > longest:
         raise InvalidRequest(f"{what} has {len(text)} characters, the limit is {longest}: shorten it.")
+    if is_blank(text):
+        raise InvalidRequest(f"{what} is blank: give it some text.")
     if "\x00" in text:
         raise InvalidRequest(f"{what} holds a NUL character, which cannot be stored: remove it.")
     try:

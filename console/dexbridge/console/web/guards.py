@@ -1,16 +1,22 @@
-"""What stands before every route: which hosts it answers to, and the headers of every answer."""
+"""What stands before every route: which requests it takes at all, and the headers of every answer."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dexbridge.console.web.refusals import Refused, refusal
 
 __all__ = ["LOOPBACK_HOSTS", "SECURITY_HEADERS", "Guard", "host_name"]
+
+_MOST_HEADERS: Final = 100
+_LONGEST_QUERY: Final = 8 * 1024
+# Source: RFC 9110, "Host and :authority": a name or an address, and a port; nothing else, such as a user, is in it.
+_HOST: Final = re.compile(r"(?:\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::[0-9]{0,5})?")
 
 LOOPBACK_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
 
@@ -24,6 +30,7 @@ SECURITY_HEADERS: Final[Mapping[str, str]] = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
 }
+_CLOSE: Final[Mapping[str, str]] = {"Connection": "close"}
 
 
 class Guard:
@@ -58,15 +65,36 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        if host_name(Headers(scope=scope).get("host", "")) not in self._hosts:
-            unknown = Refused(421, [("host", "This server does not answer to that name: add it to its allowed hosts.")])
-            await refusal(unknown)(scope, receive, send_guarded)
+        try:
+            self._check(scope)
+        except Refused as refused:
+            await refusal(refused)(scope, receive, send_guarded)
             return
         await self._app(scope, receive, send_guarded)
 
+    def _check(self, scope: Scope) -> None:
+        """Raises Refused for a request that no route takes."""
+        headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
+        names = [name for name, _ in headers]
+        # Closed with each of them: where such a request ends is not told alike by all that read it.
+        if len(names) > _MOST_HEADERS:
+            said = f"The request has {len(names):,} headers, and {_MOST_HEADERS} are the most."
+            raise Refused(431, [("headers", said)], _CLOSE)
+        if b"content-length" in names and b"transfer-encoding" in names:
+            said = "The body's length is given twice, by Content-Length and by Transfer-Encoding: send one."
+            raise Refused(400, [("headers", said)], _CLOSE)
+        hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
+        host = host_name(hosts[0]) if len(hosts) == 1 else None
+        if host is None:
+            said = "The request must have one Host header: a name, and perhaps a port."
+            raise Refused(400, [("host", said)], _CLOSE)
+        if host not in self._hosts:
+            raise Refused(421, [("host", "This server does not answer to that name: add it to its allowed hosts.")])
+        if len(scope["query_string"]) > _LONGEST_QUERY:
+            raise Refused(414, [("query", f"The query is longer than {_LONGEST_QUERY:,} bytes: shorten it.")])
 
-def host_name(header: str) -> str:
-    """The name in a Host header, without the port."""
-    if header.startswith("["):
-        return header[1:].partition("]")[0].lower()
-    return header.partition(":")[0].rstrip(".").lower()
+
+def host_name(header: str) -> str | None:
+    """The name in a Host header, without the port; `None` when it is not of that form."""
+    found = _HOST.fullmatch(header)
+    return None if found is None else (found["address"] or found["name"]).rstrip(".").lower()

@@ -43,11 +43,15 @@ _REFUSALS: Final[Mapping[int, str]] = {
     404: "The session is missing or no longer retained.",
     408: "The body had not come within 10 s.",
     413: "The body is longer than 2 MiB.",
+    414: "The query is longer than 8 KiB.",
     415: "The body is not declared as application/json.",
     421: "The server does not answer to that host name.",
+    429: "The session has as many event streams open as it may have.",
+    431: "There are more than 100 headers.",
     503: "The database did not answer, or too many event streams are open.",
 }
-_OF_EVERY_ROUTE: Final = (400, 421, 503)
+_OF_ANY_REQUEST: Final = (400, 414, 421, 431)
+_OF_EVERY_ROUTE: Final = (*_OF_ANY_REQUEST, 503)
 _OF_BODIES: Final = (408, 413, 415)
 _OF_A_SESSION: Final = (401, 403, 404)
 _SESSION_ID: Final[Mapping[str, Any]] = {
@@ -121,7 +125,7 @@ def openapi_document(mounted_at: str = "", approvals: Approvals = "operators") -
                             "description": "The document.",
                             "content": {"application/json": {"schema": {"type": "object"}}},
                         },
-                        **_refusals(421),
+                        **_refusals(*_OF_ANY_REQUEST),
                     },
                 }
             },
@@ -190,7 +194,7 @@ def _events() -> dict[str, Any]:
                 # One event; its data is the event's JSON as text.
                 "content": {"text/event-stream": {"schema": {"type": "object", "properties": _EVENT_FIELDS}}},
             },
-            **_refusals(*_OF_EVERY_ROUTE, *_OF_A_SESSION),
+            **_refusals(*_OF_EVERY_ROUTE, *_OF_A_SESSION, 429),
         },
     }
 

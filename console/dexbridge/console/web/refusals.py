@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from starlette.responses import JSONResponse
 
@@ -18,12 +19,15 @@ _WORDS: Mapping[int, str] = {
     405: "method_not_allowed",
     408: "too_slow",
     413: "too_large",
+    414: "too_long",
     415: "unsupported_media_type",
     421: "unknown_host",
     429: "too_many_requests",
+    431: "too_many_headers",
     500: "internal",
     503: "unavailable",
 }
+_MOST_FAULTS: Final = 20
 
 
 class Refused(Exception):
@@ -31,7 +35,8 @@ class Refused(Exception):
 
     Args:
         status: HTTP status.
-        faults: Place and sentence of each fault; none where saying more would help a forger.
+        faults: Place and sentence of each fault; none where saying more would help a forger. The first 20 are told,
+            and how many more there are.
         headers: Further headers of the answer.
     """
 
@@ -39,7 +44,9 @@ class Refused(Exception):
         self, status: int, faults: Sequence[tuple[str, str]] = (), headers: Mapping[str, str] | None = None
     ) -> None:
         self.status = status
-        self.faults = tuple(faults)
+        more = len(faults) - _MOST_FAULTS
+        told = [*faults[:_MOST_FAULTS], ("body", f"and {more:,} more")] if more > 0 else faults
+        self.faults = tuple(told)
         self.headers = headers
         super().__init__(f"{status}: {'; '.join(message for _, message in self.faults)}")
 

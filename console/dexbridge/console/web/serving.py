@@ -14,6 +14,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from dexbridge.console.signals import not_ignored
+from dexbridge.console.web.connections import LONGEST_HEAD, BoundedConnection
 from dexbridge.console.web.guards import LOOPBACK_HOSTS
 from dexbridge.console.web.streams import EventStreams
 
@@ -103,6 +104,9 @@ async def serve(
             server_header=False,
             proxy_headers=False,
             lifespan="off",
+            http=BoundedConnection,
+            h11_max_incomplete_event_size=LONGEST_HEAD,
+            ws="none",
             timeout_graceful_shutdown=_STOP_SECONDS,
         )
         shown = f"[{host.strip('[]')}]" if family is socket.AF_INET6 else host

@@ -50,6 +50,8 @@ _HEADERS: Final[Mapping[str, str]] = {
 _SHOWN_EVENTS: Final = 600
 _SHOWN_MESSAGES: Final = 200
 _SHOWN_CALLS: Final = 100
+_LONGEST_PLACE: Final = 1_000
+_LONGEST_LOGIN: Final = 16 * 1024
 
 Page = Callable[[Request, Operator], Awaitable[Response]]
 
@@ -143,7 +145,8 @@ class _OperatorPage:
             back = request.url.path.removeprefix(_base(request)) + (
                 f"?{request.url.query}" if request.url.query else ""
             )
-            return _see(request, f"/login?then={quote(back, safe='')}" if back != "/" else "/login")
+            keeps = back != "/" and len(back) <= _LONGEST_PLACE
+            return _see(request, f"/login?then={quote(back, safe='')}" if keeps else "/login")
 
         return guarded_page
 
@@ -211,7 +214,8 @@ class _OperatorPage:
         then = request.query_params.get("then", "/")
         if request.method == "POST":
             self._access.check_origin(request)
-            form = await read_form(request)
+            # Anyone may send one.
+            form = await read_form(request, _LONGEST_LOGIN)
             then = form.get("then", "/")
             response = _see(request, then if _is_ours(then) else "/")
             if await self._access.log_in(
