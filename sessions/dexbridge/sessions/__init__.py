@@ -21,6 +21,7 @@ from dexbridge.sessions.event import EventKind, SessionEvent
 from dexbridge.sessions.flow import AgentSessionFlow, SessionLimits
 from dexbridge.sessions.inside_call import InsideCall
 from dexbridge.sessions.interrupt import Interrupt
+from dexbridge.sessions.marks import Marks
 from dexbridge.sessions.message import LeftOut, Message, Role, UserMessage
 from dexbridge.sessions.runner import AgentFrameworkRunner, Answered, CallLeaves, Conversation, SegmentEnd
 from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
@@ -45,6 +46,7 @@ __all__ = [
     "Interrupt",
     "InvalidRequest",
     "LeftOut",
+    "Marks",
     "Message",
     "NewerDatabase",
     "PendingCall",

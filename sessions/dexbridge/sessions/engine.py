@@ -10,6 +10,7 @@ from typing import Protocol, Self
 from dexbridge.sessions.errors import UnsupportedEngine
 from dexbridge.sessions.event import SessionEvent
 from dexbridge.sessions.flow import AgentSessionFlow
+from dexbridge.sessions.marks import Marks
 from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
 from dexbridge.sessions.transition import Change, MessageKey, Refusal, Repeated, Settle, Transition
 
@@ -28,6 +29,11 @@ class SessionEngine(Protocol):
     @property
     def flows(self) -> Sequence[AgentSessionFlow]:
         """The flows whose sessions it runs."""
+        ...
+
+    @property
+    def marks(self) -> Marks | None:
+        """What all processes of its database see marked; `None` when it keeps nothing but sessions."""
         ...
 
     async def start(self, first: Transition) -> bool:

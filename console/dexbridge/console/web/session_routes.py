@@ -187,7 +187,8 @@ class _SessionRoutes:
         await self.sessions.get_snapshot(query.session_id)
         events = self.sessions.read_events(query.session_id, after=query.after, follow=query.follow)
         text = [encoded_text(self.sessions, query.session_id)] if query.text else []
-        return self.streams.respond((encode_session_event(event) async for event in events), *text)
+        sent = (encode_session_event(event) async for event in events)
+        return self.streams.of_session(query.session_id, sent, *text)
 
     async def document(self, request: Request) -> Response:
         return JSONResponse(openapi_document(str(request.scope.get("root_path", "")), self.approvals))

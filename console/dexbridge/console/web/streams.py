@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from dexbridge.console.web.refusals import Refused
 from dexbridge.sessions import AgentSessionClient, SessionError, SessionEvent
@@ -16,47 +19,112 @@ __all__ = ["EventStreams", "encode_event", "encode_session_event", "encoded_text
 
 _HEARTBEAT_SECONDS: Final = 15.0
 _RECONNECT_MILLISECONDS: Final = 1000
+_LATER: Final[Mapping[str, str]] = {"Retry-After": "5"}
 
 
 class EventStreams:
     """The open event streams of a server.
 
+    A quarter of them is kept for operators, so that sessions cannot take the page's live view away.
+
     Args:
-        limit: How many may be open; one more is refused with 503.
+        limit: How many may be open; one more is refused.
+        each: How many of them a session's token may have, and a login.
     """
 
-    def __init__(self, limit: int = 200) -> None:
+    def __init__(self, limit: int = 200, each: int = 10) -> None:
         self._limit = limit
-        self._open = 0
+        self._each = each
+        self._of_sessions: Counter[str] = Counter()
+        self._of_logins: Counter[str] = Counter()
         self._stopping = asyncio.Event()
 
     @property
     def open(self) -> int:
         """How many are open."""
-        return self._open
+        return self._of_sessions.total() + self._of_logins.total()
 
     def stop(self) -> None:
         """Ends every stream; the browsers come back by themselves."""
         self._stopping.set()
 
-    def respond(self, messages: AsyncIterator[bytes], *beside: AsyncIterator[bytes]) -> Response:
-        """The answer that sends encoded events as they come, and a comment when none has come for 15 seconds.
-
-        Args:
-            messages: The stream ends with it.
-            beside: Sent too while it lasts; its end, also in an error of the session's, ends nothing.
+    def of_session(self, session_id: str, messages: AsyncIterator[bytes], *beside: AsyncIterator[bytes]) -> Response:
+        """The answer that sends a session's events to a holder of its token; see `_Stream`.
 
         Raises:
-            Refused: 503 when too many are open or the server stops.
+            Refused: 429 when the session has too many, 503 when all have, or when the server stops.
         """
-        if self._open >= self._limit or self._stopping.is_set():
-            raise Refused(503, [("stream", "Too many event streams are open.")], {"Retry-After": "5"})
-        return StreamingResponse(
-            self._stream([messages, *beside]), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
-        )
+        if self._of_sessions[session_id] >= self._each:
+            said = f"This session has {self._each} event streams open, the most it may have: close one."
+            raise Refused(429, [("stream", said)], _LATER)
+        self._check(self._of_sessions.total() < self._limit - self._limit // 4)
+        return _Stream(self._of_sessions, session_id, self._stopping, [messages, *beside])
 
-    async def _stream(self, sources: Sequence[AsyncIterator[bytes]]) -> AsyncGenerator[bytes]:
-        self._open += 1
+    def of_login(
+        self,
+        login: str,
+        still: Callable[[], Awaitable[bool]],
+        messages: AsyncIterator[bytes],
+        *beside: AsyncIterator[bytes],
+    ) -> Response:
+        """The answer that sends events to an operator; see `_Stream`.
+
+        Args:
+            login: Which one of them.
+            still: Whether it holds; asked every 15 seconds, and the stream ends when it does not.
+            messages, beside: As for `_Stream`.
+
+        Raises:
+            Refused: 429 when the login has too many, 503 when all have, or when the server stops.
+        """
+        if self._of_logins[login] >= self._each:
+            said = f"This login has {self._each} live pages open, the most it may have: close one."
+            raise Refused(429, [("stream", said)], _LATER)
+        self._check(self.open < self._limit)
+        return _Stream(self._of_logins, login, self._stopping, [messages, *beside], still)
+
+    def _check(self, room: bool) -> None:
+        if not room or self._stopping.is_set():
+            raise Refused(503, [("stream", "Too many event streams are open.")], _LATER)
+
+
+class _Stream(StreamingResponse):
+    """Sends encoded events as they come, and a comment when none has come for 15 seconds.
+
+    Args:
+        counted: Who has how many open; this one counts from now until it has been sent.
+        holder: Whose it is.
+        stopping: Ends it.
+        sources: The stream ends with the first. The others are sent too while they last; the end of one, also in an
+            error of the session's, ends nothing.
+        still: Whether the holder may go on.
+    """
+
+    def __init__(
+        self,
+        counted: Counter[str],
+        holder: str,
+        stopping: asyncio.Event,
+        sources: Sequence[AsyncIterator[bytes]],
+        still: Callable[[], Awaitable[bool]] | None = None,
+    ) -> None:
+        super().__init__(self._events(sources), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+        self._counted = counted
+        self._holder = holder
+        self._stopping = stopping
+        self._still = still
+        counted[holder] += 1
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._counted[self._holder] -= 1
+            if not self._counted[self._holder]:
+                del self._counted[self._holder]
+
+    async def _events(self, sources: Sequence[AsyncIterator[bytes]]) -> AsyncGenerator[bytes]:
+        asked = time.monotonic()
         stopping = asyncio.ensure_future(self._stopping.wait())
         upcoming = {asyncio.ensure_future(_next(source)): source for source in sources}
         try:
@@ -67,6 +135,10 @@ class EventStreams:
                 )
                 if stopping in done:
                     return
+                if self._still is not None and time.monotonic() - asked >= _HEARTBEAT_SECONDS:
+                    asked = time.monotonic()
+                    if not await self._still():
+                        return
                 if not done:
                     yield b": nothing new\n\n"
                 for task in [one for one in upcoming if one in done]:
@@ -78,7 +150,6 @@ class EventStreams:
                     elif source is sources[0]:
                         return
         finally:
-            self._open -= 1
             await _end(stopping, *upcoming)
             for source in sources:
                 if isinstance(source, AsyncGenerator):

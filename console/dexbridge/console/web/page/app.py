@@ -78,7 +78,9 @@ def operator_page(
             with it a posted message gets a link.
         title: Stands in the head of every page.
     """
-    page = _OperatorPage(engine, Access(operator_key), streams or EventStreams(), slack_workspaces or {}, title)
+    page = _OperatorPage(
+        engine, Access(operator_key, engine.marks), streams or EventStreams(), slack_workspaces or {}, title
+    )
     return Starlette(
         routes=[
             Route("/", page.guarded(page.sessions), methods=["GET"]),
@@ -137,7 +139,7 @@ class _OperatorPage:
         """The page for those who logged in; the others get to the form first."""
 
         async def guarded_page(request: Request) -> Response:
-            operator = self._access.operator(request)
+            operator = await self._access.operator(request)
             if operator is not None:
                 return await page(request, operator)
             if request.url.path.endswith("/live"):
@@ -183,21 +185,29 @@ class _OperatorPage:
             note=_note(request),
         )
 
-    async def live(self, request: Request, operator: Operator) -> Response:  # noqa: ARG002 - as every page
+    async def live(self, request: Request, operator: Operator) -> Response:
+        async def still() -> bool:
+            try:
+                return await self._access.operator(request) is not None
+            except DatabaseUnavailable:
+                return True
+
         if "session_id" not in request.query_params:
             read_query(request, EventsQuery, {"session_id": "-"})
-            return self._streams.respond(_changes(self._overview))
+            return self._streams.of_login(operator.login, still, _changes(self._overview))
         last = request.headers.get("last-event-id")
         query = read_query(request, EventsQuery, {"after": last} if last else None)
         await self._reader.get_snapshot(query.session_id)
-        return self._streams.respond(
+        return self._streams.of_login(
+            operator.login,
+            still,
             _session_changes(self._reader, query.session_id, query.after),
             encoded_text(self._reader, query.session_id, plain),
         )
 
     async def do(self, request: Request) -> Response:
         self._access.check_origin(request)
-        operator = self._access.operator(request)
+        operator = await self._access.operator(request)
         if operator is None:
             return _see(request, "/login")
         form = await read_form(request)
@@ -205,7 +215,7 @@ class _OperatorPage:
         deed = request.path_params["deed"]
         if deed == "log-out":
             response = _see(request, "/login")
-            self._access.log_out(request, response)
+            await self._access.log_out(request, response, operator)
             return response
         return _see(request, await self._actions.do(deed, operator, form))
 

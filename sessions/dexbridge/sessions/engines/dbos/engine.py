@@ -28,6 +28,7 @@ from dexbridge.sessions.engines.dbos.database import (
 from dexbridge.sessions.engines.dbos.leg import LEG_WORKFLOW, direct_id, queued_id, run_leg, serve
 from dexbridge.sessions.engines.dbos.leg_loop import LegLoop, in_own_thread, quiet_cancelling, stop_dequeuing
 from dexbridge.sessions.engines.dbos.leg_runner import LocalLegRunner
+from dexbridge.sessions.engines.dbos.marks import StoredMarks
 from dexbridge.sessions.engines.dbos.store import SessionStore
 from dexbridge.sessions.engines.dbos.worker_lock import check_file_is_not_gone, worker_lock
 from dexbridge.sessions.engines.dbos.workers import WorkerRegister
@@ -75,6 +76,11 @@ class DbosEngine:
     @property
     def flows(self) -> Sequence[AgentSessionFlow]:
         return tuple(self._flows.values())
+
+    @property
+    def marks(self) -> StoredMarks:
+        assert self._store
+        return StoredMarks(self._database)
 
     async def __aenter__(self) -> Self:
         if _open_engines:

@@ -14,6 +14,7 @@ __all__ = [
     "calls",
     "commits",
     "events",
+    "marks",
     "message_keys",
     "messages",
     "schema",
@@ -106,6 +107,13 @@ workers = Table(
     Column("worker_id", String(80), primary_key=True),
     Column("started_at", String(40), nullable=False),
     Column("seen", Float, nullable=False),
+)
+
+marks = Table(
+    "dexbridge_marks",
+    METADATA,
+    Column("name", String(64), primary_key=True),
+    Column("until", Float, nullable=False),
 )
 
 schema = Table(

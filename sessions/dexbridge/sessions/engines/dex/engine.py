@@ -62,6 +62,10 @@ class DexEngine:
     def flows(self) -> Sequence[AgentSessionFlow]:
         return tuple(self._flows.values())
 
+    @property
+    def marks(self) -> None:
+        return None
+
     async def __aenter__(self) -> Self:
         if self._entered:
             raise InvalidRequest("An engine is entered once: call open_engine again for another.")
