@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from dexbridge.sessions import open_engine
 from tests.sessions.conftest import Database
 
+BOTH_DATABASES = True
+
 
 async def test_a_mark_is_seen_from_everywhere_until_it_lapses(database: Database) -> None:
     later = datetime.now(UTC) + timedelta(hours=12)

@@ -246,7 +246,7 @@ class _Bound(Generic[In]):
             self._check_identity(call)
             given = self._parse(arguments)
             key = self._key(call, given)
-            async with asyncio.timeout(self._operation.timeout.total_seconds()):
+            async with asyncio.timeout(self._operation.reconcile_timeout.total_seconds()):
                 names = self._operation.reconcile_credentials or self._operation.credentials
                 held.update(await self._read_credentials(names))
                 secrets = self._usable(names, held)

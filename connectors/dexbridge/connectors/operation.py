@@ -111,7 +111,8 @@ class Operation:
         can_reconcile: the operation can tell afterwards whether a Mutation was carried out.
         exposed_to_agents: may be offered as an agent tool.
         recommends_approval: suggests that a person approves each call.
-        timeout: of one dispatch.
+        timeout: of one dispatch. What is not answered by then is looked up, or unknown.
+        reconcile_timeout: of one look afterwards, which may take several requests.
         retry: for attempts that provably did nothing; as an agent tool at most 3 are made.
 
     Raises:
@@ -135,6 +136,7 @@ class Operation:
     exposed_to_agents: bool = False
     recommends_approval: bool = False
     timeout: timedelta = timedelta(seconds=30)
+    reconcile_timeout: timedelta = timedelta(seconds=30)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
     def __post_init__(self) -> None:
@@ -197,7 +199,7 @@ class Operation:
                 bool(set(self.scopes) - {*self.credentials, *self.reconcile_credentials}),
                 "scopes name a credential that the operation does not list.",
             ),
-            (self.timeout <= timedelta(0), "the timeout must be positive."),
+            (min(self.timeout, self.reconcile_timeout) <= timedelta(0), "the timeouts must be positive."),
         )
         return next((text for broken, text in checks if broken), None)
 

@@ -17,11 +17,10 @@ from dexbridge.connectors.github.models import (
     for_repositories,
     with_body_limit,
 )
-from dexbridge.connectors.github.operations import ADD_ISSUE_COMMENT, GET_ISSUE, LIST_ISSUE_COMMENTS
+from dexbridge.connectors.github.operations import ADD_ISSUE_COMMENT, GET_ISSUE, LIST_ISSUE_COMMENTS, TIMEOUT
 from dexbridge.connectors.github.reading import get_issue, list_issue_comments
 from dexbridge.connectors.github.reconciling import reconcile
 from dexbridge.connectors.github.rest_api import RestApi
-from dexbridge.connectors.http_pool import HTTP_TIMEOUT
 from dexbridge.connectors.project import ConnectionProject, ConnectionReference, ProjectConnection
 
 
@@ -41,7 +40,7 @@ class Connection:
         self,
         connection: ProjectConnection,
         *,
-        http_timeout: timedelta = HTTP_TIMEOUT,
+        http_timeout: timedelta = TIMEOUT,
         settling_time: timedelta = SETTLING_TIME,
     ) -> None:
         self._connection = connection
@@ -101,7 +100,7 @@ def new_project_connection(
     project: ConnectionProject,
     connection_name: str,
     *,
-    http_timeout: timedelta = HTTP_TIMEOUT,
+    http_timeout: timedelta = TIMEOUT,
     settling_time: timedelta = SETTLING_TIME,
 ) -> Connection:
     """Takes the GitHub connection of that name from a project. Closing the project closes it.

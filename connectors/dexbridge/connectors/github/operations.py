@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Final
 
 from dexbridge.connectors.github.models import (
@@ -13,6 +14,9 @@ from dexbridge.connectors.github.models import (
     ListIssueCommentsInput,
 )
 from dexbridge.connectors.operation import Branch, BranchOutcome, Mutation, Query
+
+TIMEOUT: Final = timedelta(seconds=10)
+"""Of one request. Long enough for GitHub, short enough to say soon what became of a call whose Worker was lost."""
 
 _REJECTED: Final = Branch("providerRejected", BranchOutcome.FAILED, "GitHub refused the call.")
 _NOT_FOUND: Final = Branch(
@@ -48,6 +52,7 @@ GET_ISSUE: Final = Query(
     credentials=("token",),
     scopes=_SCOPES,
     exposed_to_agents=True,
+    timeout=TIMEOUT,
 )
 
 LIST_ISSUE_COMMENTS: Final = Query(
@@ -70,6 +75,7 @@ LIST_ISSUE_COMMENTS: Final = Query(
     credentials=("token",),
     scopes=_SCOPES,
     exposed_to_agents=True,
+    timeout=TIMEOUT,
 )
 
 ADD_ISSUE_COMMENT: Final = Mutation(
@@ -92,6 +98,7 @@ ADD_ISSUE_COMMENT: Final = Mutation(
     scopes=_SCOPES,
     can_reconcile=True,
     exposed_to_agents=True,
+    timeout=TIMEOUT,
     recommends_approval=True,
 )
 

@@ -8,7 +8,6 @@ from functools import partial
 from dexbridge.connectors.binding import SETTLING_TIME, bind_operation
 from dexbridge.connectors.bound_operation import BoundOperation
 from dexbridge.connectors.configuration import InvalidConfiguration, read_configuration
-from dexbridge.connectors.http_pool import HTTP_TIMEOUT
 from dexbridge.connectors.project import ConnectionProject, ConnectionReference, ProjectConnection
 from dexbridge.connectors.slack.configuration import SlackConfiguration
 from dexbridge.connectors.slack.models import (
@@ -25,6 +24,7 @@ from dexbridge.connectors.slack.operations import (
     LIST_THREAD_MESSAGES,
     POST_CHANNEL_MESSAGE,
     POST_THREAD_REPLY,
+    TIMEOUT,
 )
 from dexbridge.connectors.slack.posting import post
 from dexbridge.connectors.slack.reading import get_thread_reply, list_thread_messages
@@ -50,7 +50,7 @@ class Connection:
         self,
         connection: ProjectConnection,
         *,
-        http_timeout: timedelta = HTTP_TIMEOUT,
+        http_timeout: timedelta = TIMEOUT,
         settling_time: timedelta = SETTLING_TIME,
     ) -> None:
         self._connection = connection
@@ -124,7 +124,7 @@ def new_project_connection(
     project: ConnectionProject,
     connection_name: str,
     *,
-    http_timeout: timedelta = HTTP_TIMEOUT,
+    http_timeout: timedelta = TIMEOUT,
     settling_time: timedelta = SETTLING_TIME,
 ) -> Connection:
     """Takes the Slack connection of that name from a project. Closing the project closes it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Final
 
 from dexbridge.connectors.operation import Branch, BranchOutcome, Mutation, Query
@@ -15,6 +16,9 @@ from dexbridge.connectors.slack.models import (
     ThreadReply,
 )
 from dexbridge.connectors.slack.posted import OUTSIDE_THREAD, SENT
+
+TIMEOUT: Final = timedelta(seconds=10)
+"""Of one request. Long enough for Slack, short enough to say soon what became of a call whose Worker was lost."""
 
 _REJECTED: Final = Branch(
     "providerRejected", BranchOutcome.FAILED, "Slack refused the call with a conclusive error code."
@@ -60,6 +64,7 @@ LIST_THREAD_MESSAGES: Final = Query(
     stand_ins=_READER,
     scopes={"user_token": _USER_SCOPES},
     exposed_to_agents=True,
+    timeout=TIMEOUT,
 )
 
 GET_THREAD_REPLY: Final = Query(
@@ -80,6 +85,7 @@ GET_THREAD_REPLY: Final = Query(
     stand_ins=_READER,
     scopes={"user_token": _USER_SCOPES},
     exposed_to_agents=True,
+    timeout=TIMEOUT,
 )
 
 POST_CHANNEL_MESSAGE: Final = Mutation(
@@ -99,6 +105,7 @@ POST_CHANNEL_MESSAGE: Final = Mutation(
     scopes={"bot_token": ("chat:write",), "user_token": _USER_SCOPES},
     can_reconcile=True,
     exposed_to_agents=True,
+    timeout=TIMEOUT,
 )
 
 POST_THREAD_REPLY: Final = Mutation(
@@ -118,6 +125,7 @@ POST_THREAD_REPLY: Final = Mutation(
     scopes={"bot_token": ("chat:write",), "user_token": _USER_SCOPES},
     can_reconcile=True,
     exposed_to_agents=True,
+    timeout=TIMEOUT,
 )
 
 SLACK_OPERATIONS: Final = (

@@ -28,6 +28,7 @@ from dexbridge.toolsource import (
 __all__ = [
     "after_change",
     "dispatch_of",
+    "look_up_limit",
     "make_attempt",
     "outcome_from_json",
     "outcome_to_json",
@@ -87,6 +88,11 @@ async def _called(tool: AgentTool, dispatch: Dispatch, arguments: Mapping[str, A
 def time_limit(tool: AgentTool) -> timedelta:
     """How long the Step waits for one attempt; a Connector ends its own request first, and says how it ended."""
     return tool.timeout if tool.bound is None else tool.timeout + _CONNECTOR_GRACE
+
+
+def look_up_limit(tool: AgentTool) -> timedelta:
+    """How long the Step waits for one look afterwards."""
+    return tool.timeout if tool.bound is None else tool.bound.operation.reconcile_timeout + _CONNECTOR_GRACE
 
 
 def retry_policy(tool: AgentTool) -> RetryPolicy:

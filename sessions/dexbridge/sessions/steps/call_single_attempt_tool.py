@@ -15,12 +15,12 @@ from dexbridge.sessions.persisted import now
 from dexbridge.sessions.steps.attempt import (
     after_change,
     dispatch_of,
+    look_up_limit,
     make_attempt,
     outcome_from_json,
     outcome_to_json,
     retry_policy,
     storable_outcome,
-    time_limit,
 )
 from dexbridge.sessions.steps.call_checks import ask_first, find_unchanged, must_ask
 from dexbridge.sessions.steps.context import StepContext
@@ -158,7 +158,7 @@ class _Once:
 
     async def _ask(self, attempt: Attempt, ended_by: datetime) -> ToolOutcome | StillUnknown:
         try:
-            async with asyncio.timeout(time_limit(self.tool).total_seconds()):
+            async with asyncio.timeout(look_up_limit(self.tool).total_seconds()):
                 found = await self.tool.reconcile(
                     dispatch_of(self.context, attempt),
                     copy.deepcopy(self.arguments),
