@@ -61,7 +61,8 @@ bench: $(STAMP)
 bench-turnaround: $(STAMP)
 	$(BIN)/python -m benchmarks.turnaround
 
-# At least 200 Workers killed, on SQLite and PostgreSQL (`make services`); about fifteen minutes. One lane alone:
+# At least 200 Workers killed, and the database lost a hundred times, on SQLite and PostgreSQL (`make services`); about
+# half an hour. One lane alone:
 # `python -m benchmarks.faults LANE`; `--list` names them.
 faults: $(STAMP)
 	$(BIN)/python -m benchmarks.faults

@@ -11,7 +11,7 @@ import random
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any, cast
 import psutil
 
 from benchmarks.fault_points import Observed, Point, Victim, points
+from benchmarks.fault_proxy import FaultProxy, fault_proxy
 from benchmarks.fault_replies import SHAPES, message, play, posts_of
 from benchmarks.fault_tally import Tally
 from benchmarks.fault_worker import fault_flow
@@ -41,6 +42,7 @@ ROOT = Path(__file__).parents[1]
 TURNS_PER_SESSION = 4
 SECONDS_TO_END = 120
 """How long every turn may take to end once nothing is killed any more; while it goes on, kills can starve a turn."""
+LOST_COMMITS = 0.05
 SHOWN = 80
 MOST_TOLD = 20
 """A fault of one request comes again in those after it."""
@@ -60,9 +62,20 @@ class Lane:
     """The servers, the Workers and the conversations on one database."""
 
     def __init__(
-        self, url: str, folder: Path, rng: random.Random, *, workers: int, talks: int, drops: bool, asks: bool
+        self,
+        url: str,
+        folder: Path,
+        rng: random.Random,
+        *,
+        workers: int,
+        talks: int,
+        drops: bool,
+        asks: bool,
+        outages: Sequence[float],
     ) -> None:
         self.url = url
+        self.outages = outages
+        self.proxy: FaultProxy | None = None
         self.folder = folder
         self.rng = rng
         self.drops = drops
@@ -88,11 +101,15 @@ class Lane:
             self.observed = Observed(self.url, self.model, self.slack)
             stack.callback(self.observed.close)
             stack.push_async_callback(self._end_workers)
+            if self.outages:
+                # Between the Workers and their database; the client reaches it, so that what it asks is counted.
+                self.proxy = await stack.enter_async_context(fault_proxy(self.url))
+                self.proxy.cuts = lambda _sql: self.rng.random() < LOST_COMMITS
             for _ in range(self.worker_count):
                 self.workers.append(await self._start())
             talks = [asyncio.create_task(self._talk(number)) for number in range(self.talk_count)]
             faults = asyncio.create_task(self._drop_answers())
-            killing = asyncio.create_task(self._kill(kills))
+            killing = asyncio.ensure_future(asyncio.gather(self._kill(kills), self._lose_database()))
             stack.callback(killing.cancel)
             # A talk ends before only when it fails; then there is nothing left to kill at.
             await asyncio.wait([killing, *talks], return_when=asyncio.FIRST_COMPLETED)
@@ -100,6 +117,9 @@ class Lane:
                 early.result()
             self.stopping = True
             faults.cancel()
+            if self.proxy is not None:
+                self.proxy.cuts = lambda _sql: False
+                self.tally.lost_commits = self.proxy.lost
             done, left = await asyncio.wait(talks, timeout=SECONDS_TO_END)
             for talk in done:
                 talk.result()
@@ -114,12 +134,21 @@ class Lane:
             for session_id in sorted({turn.session_id for turn in self.turns}):
                 await self._check_transcript(session_id)
             self.tally.posts = len(self.slack.posts)
+            if self.outages and not self.drops and self.tally.unresolved_unknowns:
+                self.tally.faults.append("an outage cost an outcome, though Slack answered every question")
             self._count_results()
             # What the model was told, in every request, against the records as they are now.
             told = self.model.told_faults(await snapshots_of(self.client))
             self.tally.wrongly_told = len(told)
             self.tally.faults += told[:MOST_TOLD]
         return self.tally
+
+    async def _lose_database(self) -> None:
+        for seconds in self.outages:
+            await asyncio.sleep(self.rng.uniform(1, 5))
+            assert self.proxy is not None
+            await self.proxy.go_away(seconds)
+            self.tally.outages += 1
 
     async def _kill(self, kills: int) -> None:
         moments = itertools.cycle(points(asks=self.asks))
@@ -149,13 +178,26 @@ class Lane:
         return True
 
     async def _start(self) -> asyncio.subprocess.Process:
+        """A Worker that serves; one that could not reach its database is started again, as a supervisor does."""
+        async with asyncio.timeout(SECONDS_TO_END):
+            while True:
+                began_away = self.proxy is not None and self.proxy.away
+                process, serves = await self._start_once()
+                if serves:
+                    return process
+                if not (began_away or (self.proxy is not None and self.proxy.lost)):
+                    said = (self.folder / "workers.log").read_text(errors="replace")
+                    raise RuntimeError(f"A Worker did not start: {said[-2000:]}")
+                await process.wait()
+
+    async def _start_once(self) -> tuple[asyncio.subprocess.Process, bool]:
         with (self.folder / "workers.log").open("ab") as log:
             process = await asyncio.create_subprocess_exec(
                 *(
                     sys.executable,
                     "-m",
                     "benchmarks.fault_worker",
-                    self.url,
+                    self.url if self.proxy is None else self.proxy.url,
                     self.model.url,
                     self.slack.endpoint,
                     "asks" if self.asks else "free",
@@ -166,11 +208,7 @@ class Lane:
                 stderr=log,
             )
         assert process.stdout is not None
-        async with asyncio.timeout(SECONDS_TO_END):
-            if await process.stdout.readline() != b"serving\n":
-                said = (self.folder / "workers.log").read_text(errors="replace")
-                raise RuntimeError(f"A Worker did not start: {said[-2000:]}")
-        return process
+        return process, await process.stdout.readline() == b"serving\n"
 
     async def _end_workers(self) -> None:
         for process in self.workers:
@@ -307,7 +345,15 @@ def _blocks(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 async def run_lane(
-    url: str, kills: int, seed: int, *, workers: int = 1, talks: int = 4, drops: bool = True, asks: bool = True
+    url: str,
+    kills: int,
+    seed: int,
+    *,
+    workers: int = 1,
+    talks: int = 4,
+    drops: bool = True,
+    asks: bool = True,
+    outages: Sequence[float] = (),
 ) -> Tally:
     """Runs one lane on a database.
 
@@ -319,8 +365,10 @@ async def run_lane(
         talks: How many sessions are talked to at once.
         drops: Whether Slack's answers are lost now and then.
         asks: Whether a person approves or rejects each post.
+        outages: How long the Workers' PostgreSQL is away, one time after another, in seconds. With any, answers to
+            their COMMITs are lost too.
     """
     with tempfile.TemporaryDirectory(prefix="dexbridge-faults-") as folder:
         rng = random.Random(seed)
-        lane = Lane(url, Path(folder), rng, workers=workers, talks=talks, drops=drops, asks=asks)
+        lane = Lane(url, Path(folder), rng, workers=workers, talks=talks, drops=drops, asks=asks, outages=outages)
         return await lane.run(kills)

@@ -25,6 +25,8 @@ class Tally:
     broken_transcripts: int = 0
     unresolved_unknowns: int = 0
     wrongly_told: int = 0
+    outages: int = 0
+    lost_commits: int = 0
     results_to_waiting_clis: int = 0
     results_to_new_clis: int = 0
     outcomes: dict[str, int] = field(default_factory=dict[str, int])

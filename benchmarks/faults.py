@@ -16,6 +16,7 @@ import argparse
 import asyncio
 import json
 import os
+import random
 import sys
 import tempfile
 import time
@@ -44,24 +45,38 @@ class NamedLane:
     Attributes:
         asks: Whether a person approves each post.
         drops: Whether answers of Slack are lost.
+        outages: Whether the database goes away and answers to COMMITs are lost.
     """
 
     database: str
     asks: bool
     drops: bool
+    outages: bool = False
 
     @property
     def name(self) -> str:
         """As it is given on the command line."""
-        return "-".join([self.database, *([] if self.asks else ["free"]), *(["drops"] if self.drops else [])])
+        words = {"free": not self.asks, "drops": self.drops, "outages": self.outages}
+        return "-".join([self.database, *(word for word, said in words.items() if said)])
 
 
-LANES = tuple(
-    NamedLane(database, asks, drops)
-    for database in ("sqlite", "postgres")
-    for asks in (True, False)
-    for drops in (False, True)
+LANES = (
+    *(
+        NamedLane(database, asks, drops)
+        for database in ("sqlite", "postgres")
+        for asks in (True, False)
+        for drops in (False, True)
+    ),
+    *(NamedLane("postgres", asks, drops=False, outages=True) for asks in (True, False)),
 )
+
+
+def outages_of(lane: NamedLane, kills: int, seed: int) -> list[float]:
+    """Lengths of a lane's outages in seconds: two for each kill, of 1 to 10 s, and now and then one of a minute."""
+    if not lane.outages:
+        return []
+    rng = random.Random(seed)
+    return [60.0 if number % 34 == 17 else rng.uniform(1, 10) for number in range(2 * kills)]
 
 
 @contextmanager
@@ -113,7 +128,14 @@ def _run_child(lane: NamedLane, kills: int, seed: int) -> None:
             print(asyncio.run(run_lane(url, kills, seed, drops=lane.drops, asks=lane.asks)).to_json())
     else:
         with new_postgres(os.environ["DEXBRIDGE_TEST_POSTGRES"]) as url:
-            lane_run = run_lane(url, kills, seed, workers=2, talks=5, drops=lane.drops, asks=lane.asks)
+            lane_run = run_lane(
+                *(url, kills, seed),
+                workers=2,
+                talks=5,
+                drops=lane.drops,
+                asks=lane.asks,
+                outages=outages_of(lane, kills, seed),
+            )
             print(asyncio.run(lane_run).to_json())
 
 
@@ -122,7 +144,8 @@ def _print(name: str, tally: Tally) -> None:
         f"{name:<20} kills {tally.kills:>4}  turns {tally.turns:>4}  posts {tally.posts:>4}  "
         f"duplicates {tally.duplicates}  lost approved calls {tally.lost_approved_calls}  "
         f"wrong outcomes {tally.wrong_outcomes}  broken transcripts {tally.broken_transcripts}  "
-        f"unresolved unknowns {tally.unresolved_unknowns}  wrongly told {tally.wrongly_told}",
+        f"unresolved unknowns {tally.unresolved_unknowns}  wrongly told {tally.wrongly_told}"
+        + (f"  outages {tally.outages}  lost COMMITs {tally.lost_commits}" if tally.outages else ""),
         flush=True,
     )
 

@@ -9,9 +9,9 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from benchmarks.fault_proxy import FaultProxy, fault_proxy
 from dexbridge.sessions import CommitUnclear, DatabaseUnavailable, EventKind
 from dexbridge.toolsource import OutcomeKind
-from tests.fakes.cutting_proxy import CuttingProxy, cutting_proxy
 from tests.fakes.function_tool import FunctionTool
 from tests.sessions.conftest import Database, Opening
 from tests.sessions.test_outage import away
@@ -22,17 +22,17 @@ STEPS = ["RunModel-1", "CallSingleAttemptTool-1", "ResumeTurn-1", "RunModel-2"]
 
 
 @pytest.fixture
-async def proxy(database: Database) -> AsyncIterator[CuttingProxy]:
-    async with cutting_proxy(database.url) as proxy:
+async def proxy(database: Database) -> AsyncIterator[FaultProxy]:
+    async with fault_proxy(database.url) as proxy:
         yield proxy
 
 
 @pytest.fixture
-def through(proxy: CuttingProxy, database: Database) -> Database:
+def through(proxy: FaultProxy, database: Database) -> Database:
     return Database(proxy.url, database.folder)
 
 
-def next_commit(proxy: CuttingProxy, of: bytes) -> None:
+def next_commit(proxy: FaultProxy, of: bytes) -> None:
     """The next COMMIT of a transaction that writes there is lost, once."""
 
     def cuts(sql: bytes) -> bool:
@@ -51,7 +51,7 @@ def next_commit(proxy: CuttingProxy, of: bytes) -> None:
     ids=["ledger row", "ledger end", "segment", "record"],
 )
 async def test_a_step_goes_on_as_if_nothing_had_been_lost(
-    opening: Opening, proxy: CuttingProxy, through: Database, writing: bytes, delivers: bool
+    opening: Opening, proxy: FaultProxy, through: Database, writing: bytes, delivers: bool
 ) -> None:
     tool = FunctionTool()
     async with opening(tool, through=through) as talk:
@@ -66,9 +66,7 @@ async def test_a_step_goes_on_as_if_nothing_had_been_lost(
 
 
 @pytest.mark.parametrize("delivers", [True, False], ids=["done", "not done"])
-async def test_a_message_is_taken_once(
-    opening: Opening, proxy: CuttingProxy, through: Database, delivers: bool
-) -> None:
+async def test_a_message_is_taken_once(opening: Opening, proxy: FaultProxy, through: Database, delivers: bool) -> None:
     async with opening(through=through) as talk:
         proxy.delivers = delivers
         next_commit(proxy, b"INSERT INTO dexbridge_message_keys")
@@ -82,7 +80,7 @@ async def test_a_message_is_taken_once(
 
 @pytest.mark.slow
 async def test_a_message_nobody_knows_of_is_said_with_the_id_that_sends_it_once(
-    opening: Opening, proxy: CuttingProxy, through: Database, database: Database
+    opening: Opening, proxy: FaultProxy, through: Database, database: Database
 ) -> None:
     async with opening(through=through) as talk:
         async with AsyncExitStack() as outage:
@@ -104,7 +102,7 @@ async def test_a_message_nobody_knows_of_is_said_with_the_id_that_sends_it_once(
 
 
 @pytest.mark.slow
-async def test_commits_lost_at_random_cost_no_outcome(opening: Opening, proxy: CuttingProxy, through: Database) -> None:
+async def test_commits_lost_at_random_cost_no_outcome(opening: Opening, proxy: FaultProxy, through: Database) -> None:
     tool = FunctionTool()
     chance = random.Random(7)
     async with opening(tool, through=through) as talk:

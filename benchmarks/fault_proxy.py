@@ -1,4 +1,4 @@
-"""A proxy before PostgreSQL that loses a connection during a COMMIT, with or without having passed it on."""
+"""A proxy before PostgreSQL: it loses connections during a COMMIT, passed on or not, and goes away for a while."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import make_url
 
-__all__ = ["CuttingProxy", "cutting_proxy"]
+__all__ = ["FaultProxy", "fault_proxy"]
 
 _BEGINS, _COMMITS = b"BEGIN", b"COMMIT\x00"
 
 
 @dataclass
-class CuttingProxy:
+class FaultProxy:
     """Where it listens, and what it does.
 
     Attributes:
@@ -25,6 +25,7 @@ class CuttingProxy:
         delivers: Whether the COMMIT reaches the server first.
         then: Awaited before the client notices.
         lost: How many were.
+        away: Whether nobody gets through now.
     """
 
     server: tuple[str, int]
@@ -33,9 +34,13 @@ class CuttingProxy:
     delivers: bool = True
     then: Callable[[], Awaitable[None]] | None = None
     lost: int = 0
+    away: bool = False
     _links: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
     async def serve(self, client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
+        if self.away:
+            to_client.transport.abort()
+            return
         task = asyncio.current_task()
         assert task is not None
         self._links.add(task)
@@ -58,7 +63,8 @@ class CuttingProxy:
                     break
                 to_server.write(data)
                 await to_server.drain()
-        except ConnectionError:
+        except (ConnectionError, asyncio.CancelledError):
+            # `cut` ends it.
             pass
         finally:
             answers.cancel()
@@ -66,7 +72,15 @@ class CuttingProxy:
                 writer.transport.abort()
             self._links.discard(task)
 
-    async def close(self) -> None:
+    async def go_away(self, seconds: float) -> None:
+        """Cuts every connection and lets nobody through for so long."""
+        self.away = True
+        await self.cut()
+        await asyncio.sleep(seconds)
+        self.away = False
+
+    async def cut(self) -> None:
+        """Ends every connection."""
         for link in list(self._links):
             link.cancel()
         await asyncio.gather(*self._links, return_exceptions=True)
@@ -82,10 +96,10 @@ async def _pass(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> N
 
 
 @asynccontextmanager
-async def cutting_proxy(database_url: str) -> AsyncGenerator[CuttingProxy]:
+async def fault_proxy(database_url: str) -> AsyncGenerator[FaultProxy]:
     """A proxy before that database, in this loop: only work in threads may wait for it."""
     url = make_url(database_url)
-    proxy = CuttingProxy((url.host or "127.0.0.1", url.port or 5432))
+    proxy = FaultProxy((url.host or "127.0.0.1", url.port or 5432))
     listener = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
     port = listener.sockets[0].getsockname()[1]
     proxy.url = url.set(host="127.0.0.1", port=port).render_as_string(hide_password=False)
@@ -93,4 +107,4 @@ async def cutting_proxy(database_url: str) -> AsyncGenerator[CuttingProxy]:
         yield proxy
     finally:
         listener.close()
-        await proxy.close()
+        await proxy.cut()
