@@ -17,6 +17,7 @@ from benchmarks import (
     take_over,
     throughput,
     turnaround,
+    wake_up,
     whole_turn,
 )
 from benchmarks.report import Comparison, print_table, say_how_busy, write_json
@@ -34,6 +35,7 @@ async def _main() -> bool:
         step_bookkeeping,
         session_costs,
         throughput,
+        wake_up,
         take_over,
         memory,
         config_validation,

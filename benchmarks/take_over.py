@@ -6,15 +6,14 @@ Run alone with `python -m benchmarks.take_over`.
 from __future__ import annotations
 
 import asyncio
-import sys
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.databases import DATABASES, new_database
 from benchmarks.report import Comparison, Goal, compare, main
+from benchmarks.worker_process import worker_process
 from dexbridge.sessions import AgentSessionClient, AgentSessionFlow, EventKind, open_engine
 from dexbridge.toolsource import OfferedTools
 from tests.fakes.scripted_runner import ScriptedRunner
@@ -22,23 +21,8 @@ from tests.fakes.scripted_runner import ScriptedRunner
 __all__ = ["measure"]
 
 _ROUNDS = 3
-_WORKER = Path(__file__).parents[1] / "tests" / "fakes" / "session_worker.py"
 _GOAL_SECONDS = 15.0
 _POINTS = {"a segment": "after-first-segment", "a tool call": "before-effect"}
-
-
-@asynccontextmanager
-async def _worker(url: str, folder: Path, mode: str, name: str) -> AsyncGenerator[asyncio.subprocess.Process]:
-    process = await asyncio.create_subprocess_exec(sys.executable, str(_WORKER), url, str(folder), mode, name)
-    try:
-        while not (folder / name).exists():  # noqa: ASYNC110 - another process writes it
-            await asyncio.sleep(0.01)
-        (folder / name).unlink()
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
 
 
 async def _stood_still(sessions: AgentSessionClient, url: str, folder: Path, point: str, session_id: str) -> float:
@@ -46,7 +30,7 @@ async def _stood_still(sessions: AgentSessionClient, url: str, folder: Path, poi
     reached = folder / f"reached {point}"
     reached.unlink(missing_ok=True)
     await sessions.start_session(session_id)
-    async with _worker(url, folder, "armed", "lost") as lost:
+    async with worker_process(url, folder, "armed", "lost") as lost:
         await sessions.send_user_message(session_id, f'call cancel_order {{"order_id": "{point}"}}')
         if point == "before-effect":
             async for event in sessions.read_events(session_id, follow=True):
@@ -55,7 +39,7 @@ async def _stood_still(sessions: AgentSessionClient, url: str, folder: Path, poi
                     break
         while not reached.exists():  # noqa: ASYNC110 - another process writes it
             await asyncio.sleep(0.01)
-        async with _worker(url, folder, "nowhere", "next"):
+        async with worker_process(url, folder, "nowhere", "next"):
             after = (await sessions.get_snapshot(session_id)).last_event
             began = time.perf_counter()
             lost.kill()

@@ -13,6 +13,7 @@ from dexbridge.sessions.engines.dbos.commit_mark import CommitMark
 from dexbridge.sessions.engines.dbos.database import AnswerLost
 from dexbridge.sessions.engines.dbos.news import News
 from dexbridge.sessions.engines.dbos.store import Committed, SessionStore, Unanswered
+from dexbridge.sessions.engines.dbos.waking.hearing import Hearing
 from dexbridge.sessions.errors import CommitUnclear, DatabaseUnavailable
 from dexbridge.sessions.hosting.patience import for_seconds, until_back
 from dexbridge.sessions.ledger import AttemptLedger
@@ -41,9 +42,9 @@ class Commits:
     A commit whose answer was lost is read back for some seconds. Made in the engine's loop and used there.
     """
 
-    def __init__(self, store: SessionStore) -> None:
+    def __init__(self, store: SessionStore, hearing: Hearing) -> None:
         self.store = store
-        self.news = News(store.versions)
+        self.news = News(store.versions, hearing)
 
     async def start(self, first: Transition) -> bool:
         """See `SessionStore.start`. Raises `CommitUnclear`."""

@@ -25,11 +25,14 @@ from dexbridge.sessions.engines.dbos.database import (
     sqlite_path,
     url_for_dbos,
 )
-from dexbridge.sessions.engines.dbos.leg import LEG_WORKFLOW, direct_id, queued_id, run_leg, serve
-from dexbridge.sessions.engines.dbos.leg_loop import LegLoop, in_own_thread, quiet_cancelling, stop_dequeuing
+from dexbridge.sessions.engines.dbos.leg import LEG_WORKFLOW, direct_id, queued_id, queued_leg, run_leg, serve
+from dexbridge.sessions.engines.dbos.leg_loop import LegLoop, in_own_thread, quiet_close
 from dexbridge.sessions.engines.dbos.leg_runner import LocalLegRunner
 from dexbridge.sessions.engines.dbos.marks import StoredMarks
 from dexbridge.sessions.engines.dbos.store import SessionStore
+from dexbridge.sessions.engines.dbos.waking.hearing import hearing_of
+from dexbridge.sessions.engines.dbos.waking.notices import LEG_OPENED, SESSION_CHANGED, Notices, OpenLeg
+from dexbridge.sessions.engines.dbos.waking.pick_up import PickUp
 from dexbridge.sessions.engines.dbos.worker_lock import check_file_is_not_gone, worker_lock
 from dexbridge.sessions.engines.dbos.workers import WorkerRegister
 from dexbridge.sessions.errors import DatabaseUnavailable, EngineAlreadyOpen, InvalidRequest
@@ -46,11 +49,16 @@ __all__ = ["DbosEngine"]
 logger = logging.getLogger(__name__)
 
 _APPLICATION = "dexbridge"
+_QUEUE = "dexbridge-legs:"
 # Pinned: by default DBOS derives a version from the code, and work left by other code would stay pending for ever.
 _APPLICATION_VERSION = "dexbridge-1"
-_QUEUE_POLLING_SECONDS = 0.5
-# DBOS's listener looks for messages to workflows, of which there are none; a close waits for its sleep to end.
-_LISTENER_SECONDS = 0.1
+# Legs are taken from the queue by `PickUp`; DBOS comes by for those a Worker was lost with before it had begun them.
+_QUEUE_POLLING_SECONDS = 5.0
+# For messages to workflows and from them, of which there are none, DBOS has two threads that wake so often; a close
+# waits for that.
+_MESSAGES_SECONDS = 0.1
+# And one that looks for schedules, of which there are none either.
+_SCHEDULES_SECONDS = 3600.0
 _DELETE_AT_ONCE = 500
 
 _open_engines: list[DbosEngine] = []
@@ -69,7 +77,9 @@ class DbosEngine:
         # One Worker holds a SQLite file, so DBOS itself recovers there what the last one left.
         self._worker_id = "worker" if sqlite_path(url) is not None else f"worker-{uuid.uuid4()}"
         self._pieces = TextPieces()
-        self._direct: set[asyncio.Future[None]] = set()
+        self._notices = Notices()
+        self._pick_up: PickUp | None = None
+        self._background: list[asyncio.Task[None]] = []
         self._closing = False
         self._sessions: SessionStore | None = None
 
@@ -101,10 +111,12 @@ class DbosEngine:
                 undo.enter_context(outage_of(self._database).keeping_dbos_quiet())
                 self._for_dbos = open_for_dbos(self._url, self._database)
                 undo.callback(self._for_dbos.dispose)
-                store = SessionStore(self._database, self._enqueue)
+                store = SessionStore(self._database, self._enqueue, self._notices.changed)
                 await asyncio.to_thread(store.create_tables)
                 self._sessions = store
-                self._commits = Commits(store)
+                self._hearing = hearing_of(self._database, self._heard, self._missed)
+                undo.push_async_callback(self._hearing.close)
+                self._commits = Commits(store, self._hearing)
                 hosted = HostedStore(self._commits)
                 self._host = StepHost(self._flows, hosted, self._pieces.say)
                 self._runner = LocalLegRunner(self._flows, hosted, self._host, asyncio.get_running_loop())
@@ -114,7 +126,8 @@ class DbosEngine:
                 undo.push_async_callback(in_own_thread, self._land)
                 with answering(self._database):
                     await asyncio.to_thread(self._launch)
-                self._sweep = await self._start_sweep() if self._run_steps else None
+                if self._run_steps:
+                    await self._work()
                 outage_of(self._database).watch()
                 self._opened = undo.pop_all()
         except BaseException:
@@ -128,12 +141,15 @@ class DbosEngine:
         self._closing = True
         try:
             async with self._opened:
-                self._opened.enter_context(quiet_cancelling())
+                self._opened.enter_context(quiet_close())
                 self._commits.news.close()
                 self._pieces.close()
-                if self._sweep is not None:
-                    self._sweep.cancel()
-                await self._host.stop(self._direct)
+                if self._pick_up is not None:
+                    self._pick_up.close()
+                for task in self._background:
+                    task.cancel()
+                await self._host.stop()
+                await in_own_thread(self._legs.finish)
                 for flow in self._flows.values():
                     await flow.runner.close()
                 if self._run_steps:
@@ -162,10 +178,8 @@ class DbosEngine:
         if isinstance(result, Refusal | Repeated):
             return result
         state = result.transition.state
-        if result.opened_leg and self._run_steps and state.flow_type in self._flows and not self._closing:
-            direct = asyncio.wrap_future(self._legs.start(self._run_directly(state)))
-            self._direct.add(direct)
-            direct.add_done_callback(self._direct.discard)
+        if result.opened_leg and self._runs(state.flow_type):
+            self._run_here(state)
         return result.transition
 
     async def settle(self, session_id: str, step_execution_id: str, settle: Settle) -> Transition | Refusal:
@@ -216,28 +230,61 @@ class DbosEngine:
             raise InvalidRequest("Text as it is written is heard in the Worker's process only: follow the events here.")
         return self._pieces.listen(session_id)
 
-    async def _run_directly(self, state: SessionState) -> None:
-        """Starts the leg's workflow here and follows it to its end; the queue has it too, should this not work out."""
+    def _runs(self, flow_type: str) -> bool:
+        return self._run_steps and flow_type in self._flows and not self._closing
+
+    def _run_here(self, state: SessionState) -> None:
+        """Starts the session's leg in this process, unless another has; the queue has it too."""
+        if not self._closing:
+            self._legs.start(self._begin(state))
+
+    async def _begin(self, state: SessionState) -> None:
         assert state.leg is not None
         assert state.due is not None
         try:
-            with answering(self._database):
-                with SetWorkflowID(direct_id(state.session_id, state.leg.number)):
-                    handle = await DBOS.start_workflow_async(run_leg, state.session_id, state.leg.number, state.due.id)
-                await handle.get_result()
-        except asyncio.CancelledError:
-            # The workflow was stopped by the close; this task's own cancellation ends it here just as well.
-            return
+            with answering(self._database), SetWorkflowID(direct_id(state.session_id, state.leg.number)):
+                await DBOS.start_workflow_async(run_leg, state.session_id, state.leg.number, state.due.id)
         except DatabaseUnavailable:
             return  # `Outage` has said it
-        except Exception as error:  # noqa: BLE001 - whatever it is, the queue or the next sweep runs what is left
-            logger.warning("Leg %s of %s stopped: %s.", state.leg.number, state.session_id, type(error).__name__)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the queue or the next sweep runs the leg
+            logger.warning("Leg %s of %s was not begun: %s.", state.leg.number, state.session_id, type(error).__name__)
 
-    async def _start_sweep(self) -> asyncio.Task[None]:
+    async def _work(self) -> None:
         # Before any workflow of ours is looked at by another Worker.
         await asyncio.to_thread(self._register.start)
         abandoned = AbandonedLegs(self._store, self._dbos, self._register, list(self._flows), self.change)
-        return asyncio.create_task(abandoned.reopen_for_ever())
+        pick_up = PickUp(self._waiting, self._store.load, lambda: 1, self._run_here, self._hearing)
+        self._background += [
+            asyncio.create_task(abandoned.reopen_for_ever()),
+            asyncio.create_task(pick_up.look_for_ever()),
+        ]
+        self._pick_up = pick_up
+
+    def _heard(self, channel: str, payload: str) -> None:
+        if channel == SESSION_CHANGED and (session_id := self._notices.session(payload)) is not None:
+            self._commits.news.tell(session_id)
+        if channel == LEG_OPENED and self._pick_up is not None:
+            leg = self._notices.leg(payload)
+            if self._runs(leg.flow_type):
+                self._pick_up.take(leg)
+
+    def _missed(self) -> None:
+        self._commits.news.look()
+        if self._pick_up is not None:
+            self._pick_up.look()
+
+    def _waiting(self) -> Sequence[OpenLeg]:
+        with answering(self._database):
+            found = self._dbos.list_workflows(
+                status="ENQUEUED",
+                queue_name=[_queue(flow_type) for flow_type in self._flows],
+                load_input=False,
+                load_output=False,
+            )
+        return [
+            OpenLeg((workflow.queue_name or "").removeprefix(_QUEUE), *queued_leg(workflow.workflow_id))
+            for workflow in found
+        ]
 
     def _launch(self) -> None:
         serializer = DBOSPortableJSONSerializer()
@@ -253,9 +300,11 @@ class DbosEngine:
                 "executor_id": self._worker_id,
                 "serializer": serializer,
                 "log_level": "WARNING",
-                "notification_listener_polling_interval_sec": _LISTENER_SECONDS,
+                "notification_listener_polling_interval_sec": _MESSAGES_SECONDS,
+                "notification_coalesce_sec": _MESSAGES_SECONDS,
+                "scheduler_polling_interval_sec": _SCHEDULES_SECONDS,
             }
-            self._launched = DBOS(config=config)
+            DBOS(config=config)
             # A queue per flow: a Worker takes no leg it could not run.
             queues = [_queue(flow_type) for flow_type in self._flows]
             DBOS.listen_queues(queues)
@@ -267,8 +316,11 @@ class DbosEngine:
             DBOS.migrate(url_for_dbos(self._url))
 
     def _enqueue(self, connection: Connection, state: SessionState) -> None:
+        """In the transaction that opens a leg: DBOS has it, and Workers hear of it unless this process runs it."""
         assert state.leg is not None
         assert state.due is not None
+        if not self._runs(state.flow_type):
+            self._notices.opened(connection, OpenLeg(state.flow_type, state.session_id, state.leg.number))
         self._dbos.enqueue_in_transaction(
             connection,
             {
@@ -284,11 +336,10 @@ class DbosEngine:
 
     def _land(self) -> None:
         if self._run_steps:
-            stop_dequeuing(self._launched)
             DBOS.destroy()
             serve(None)
         self._dbos.destroy()
 
 
 def _queue(flow_type: str) -> str:
-    return f"dexbridge-legs:{flow_type}"
+    return _QUEUE + flow_type

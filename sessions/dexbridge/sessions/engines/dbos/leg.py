@@ -11,7 +11,7 @@ from typing import Protocol
 
 from dbos import DBOS
 
-__all__ = ["LEG_WORKFLOW", "LegRunner", "direct_id", "queued_id", "run_leg", "serve"]
+__all__ = ["LEG_WORKFLOW", "LegRunner", "direct_id", "queued_id", "queued_leg", "run_leg", "serve"]
 
 LEG_WORKFLOW = "dexbridge_leg"
 
@@ -44,6 +44,12 @@ def direct_id(session_id: str, leg: int) -> str:
 def queued_id(session_id: str, leg: int) -> str:
     """ID of the workflow that the queue starts."""
     return f"dexbridge:{session_id}:leg-{leg}:queued"
+
+
+def queued_leg(workflow_id: str) -> tuple[str, int]:
+    """Session and number of the leg that such a workflow runs."""
+    session_id, _, leg = workflow_id.removeprefix("dexbridge:").removesuffix(":queued").rpartition(":leg-")
+    return session_id, int(leg)
 
 
 @DBOS.workflow(name=LEG_WORKFLOW)

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import contextvars
 import logging
 import threading
 from collections.abc import Callable, Coroutine, Generator
-from contextlib import contextmanager
 from typing import Any
 
 from dbos import DBOS
 
-__all__ = ["LegLoop", "in_own_thread", "quiet_cancelling", "stop_dequeuing"]
+__all__ = ["LegLoop", "in_own_thread", "quiet_close"]
 
 _JOIN_SECONDS = 10.0
 
@@ -33,6 +33,11 @@ class LegLoop:
     def start(self, work: Coroutine[Any, Any, None]) -> concurrent.futures.Future[None]:
         """Runs work in a context of its own: the caller may be a tool, inside another session's Step."""
         return contextvars.Context().run(asyncio.run_coroutine_threadsafe, work, self._loop)
+
+    def finish(self) -> None:
+        """Waits for what still runs, but not for long; call it in another thread."""
+        with contextlib.suppress(TimeoutError):
+            asyncio.run_coroutine_threadsafe(_finish_all(), self._loop).result(_JOIN_SECONDS)
 
     def close(self) -> None:
         """Cancels what still runs and ends the thread; call it in another thread."""
@@ -54,6 +59,10 @@ async def in_own_thread(work: Callable[[], None]) -> None:
         await asyncio.get_running_loop().run_in_executor(pool, work)
 
 
+async def _finish_all() -> None:
+    await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
+
+
 async def _cancel_all() -> None:
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
@@ -61,29 +70,16 @@ async def _cancel_all() -> None:
     await asyncio.gather(*others, return_exceptions=True)
 
 
-def stop_dequeuing(dbos: DBOS) -> None:
-    """Waits until no workflow is taken from a queue any more.
+@contextlib.contextmanager
+def quiet_close() -> Generator[None]:
+    """DBOS warns of every workflow that a close stops; the next start goes on with it."""
 
-    A destroy stops DBOS's loop first and its queue threads afterwards, so a workflow taken in between would meet a
-    closed loop.
-    """
-    for event in dbos.background_thread_stop_events:
-        event.set()
-    for thread in threading.enumerate():
-        if thread.name.startswith("queue-worker-"):
-            thread.join(_JOIN_SECONDS)
+    def is_error(record: logging.LogRecord) -> bool:
+        return record.levelno >= logging.ERROR
 
-
-@contextmanager
-def quiet_cancelling() -> Generator[None]:
-    """DBOS warns of every workflow a close stops, and says nothing of use: the next start goes on with it."""
-
-    def tells_something(record: logging.LogRecord) -> bool:
-        return "Asyncio task cancelled" not in record.getMessage()
-
-    log = logging.getLogger("dbos")
-    log.addFilter(tells_something)
+    log = DBOS.logger
+    log.addFilter(is_error)
     try:
         yield
     finally:
-        log.removeFilter(tells_something)
+        log.removeFilter(is_error)

@@ -1,11 +1,13 @@
-"""Tells who follows a session that it has changed: at once for this process's commits, soon for others'."""
+"""Tells who follows a session that it has changed: at once, or soon where other processes are not heard."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+
+from dexbridge.sessions.engines.dbos.waking.hearing import Hearing
 
 from dexbridge.sessions.errors import DatabaseUnavailable
 
@@ -14,6 +16,8 @@ __all__ = ["News"]
 logger = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 0.5
+# A notice can be lost with its connection, and a Worker of an older version sends none.
+_LOOK_WHERE_IT_IS_HEARD_SECONDS = 2.0
 
 
 class News:
@@ -23,16 +27,19 @@ class News:
 
     Args:
         versions: Reads the versions of sessions; blocks.
+        hearing: Where it works, what it tells is news, and the looks are rare.
     """
 
-    def __init__(self, versions: Callable[[Sequence[str]], Mapping[str, int]]) -> None:
+    def __init__(self, versions: Callable[[Sequence[str]], Mapping[str, int]], hearing: Hearing) -> None:
         self._read_versions = versions
+        self._hearing = hearing
         self._followers: dict[str, list[asyncio.Event]] = {}
         self._seen: dict[str, int | None] = {}
         self._looking: asyncio.Task[None] | None = None
+        self._now = asyncio.Event()
         self._closed = False
 
-    @contextmanager
+    @contextlib.contextmanager
     def following(self, session_id: str) -> Generator[asyncio.Event]:
         """An event that is set whenever the session may have changed; clear it, then read, then wait for it."""
         changed = asyncio.Event()
@@ -42,6 +49,7 @@ class News:
         # It may have changed before it was followed: the first look tells, whatever it sees.
         self._seen.pop(session_id, None)
         if self._looking is None and not self._closed:
+            self._hearing.start()
             self._looking = asyncio.create_task(self._look_for_ever())
         try:
             yield changed
@@ -56,6 +64,10 @@ class News:
         for changed in self._followers.get(session_id, ()):
             changed.set()
 
+    def look(self) -> None:
+        """Any of the sessions may have changed."""
+        self._now.set()
+
     def close(self) -> None:
         """Wakes everyone, and whoever comes later."""
         self._closed = True
@@ -67,10 +79,16 @@ class News:
     async def _look_for_ever(self) -> None:
         try:
             while self._followers:
-                await asyncio.sleep(_LOOK_SECONDS)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self._pause()):
+                        await self._now.wait()
+                self._now.clear()
                 await self._look()
         finally:
             self._looking = None
+
+    def _pause(self) -> float:
+        return _LOOK_WHERE_IT_IS_HEARD_SECONDS if self._hearing.works else _LOOK_SECONDS
 
     async def _look(self) -> None:
         followed = list(self._followers)

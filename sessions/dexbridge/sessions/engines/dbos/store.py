@@ -51,6 +51,9 @@ _ASK_AT_ONCE = 500
 Enqueue = Callable[[Connection, SessionState], None]
 """Enqueues the leg that a commit opened, in the same transaction."""
 
+Tell = Callable[[Connection, str], None]
+"""Tells other processes of a session that a commit changes, in the same transaction."""
+
 
 @dataclass(frozen=True, slots=True)
 class Committed:
@@ -79,11 +82,13 @@ class SessionStore:
     Args:
         engine: The database.
         enqueue: See `Enqueue`.
+        tell: See `Tell`.
     """
 
-    def __init__(self, engine: Engine, enqueue: Enqueue) -> None:
+    def __init__(self, engine: Engine, enqueue: Enqueue, tell: Tell) -> None:
         self.engine = engine
         self._enqueue = enqueue
+        self._tell = tell
 
     def create_tables(self) -> None:
         """See `prepare_tables`."""
@@ -300,6 +305,7 @@ class SessionStore:
         opened = written.leg is not None and (state.leg is None or state.leg.number != written.leg.number)
         if opened:
             self._enqueue(connection, written)
+        self._tell(connection, state.session_id)
         return Unanswered(Committed(replace(result, state=written), opened), mark)
 
     def _state(self, connection: Connection, session_id: str, *, lock: bool = False) -> tuple[SessionState, int]:
