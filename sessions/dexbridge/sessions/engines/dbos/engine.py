@@ -14,7 +14,6 @@ from typing import Self
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID
 from sqlalchemy import Connection
 
-from dexbridge.sessions.engines.dbos.abandoned import AbandonedLegs
 from dexbridge.sessions.engines.dbos.commits import Commits, HostedStore
 from dexbridge.sessions.engines.dbos.database import (
     answering,
@@ -29,12 +28,11 @@ from dexbridge.sessions.engines.dbos.leg import LEG_WORKFLOW, direct_id, queued_
 from dexbridge.sessions.engines.dbos.leg_loop import LegLoop, in_own_thread, quiet_close
 from dexbridge.sessions.engines.dbos.leg_runner import LocalLegRunner
 from dexbridge.sessions.engines.dbos.marks import StoredMarks
+from dexbridge.sessions.engines.dbos.rounds import Rounds
 from dexbridge.sessions.engines.dbos.store import SessionStore
 from dexbridge.sessions.engines.dbos.waking.hearing import hearing_of
 from dexbridge.sessions.engines.dbos.waking.notices import LEG_OPENED, SESSION_CHANGED, Notices, OpenLeg
-from dexbridge.sessions.engines.dbos.waking.pick_up import PickUp
 from dexbridge.sessions.engines.dbos.worker_lock import check_file_is_not_gone, worker_lock
-from dexbridge.sessions.engines.dbos.workers import WorkerRegister
 from dexbridge.sessions.errors import DatabaseUnavailable, EngineAlreadyOpen, InvalidRequest
 from dexbridge.sessions.event import SessionEvent
 from dexbridge.sessions.flow import AgentSessionFlow
@@ -78,8 +76,7 @@ class DbosEngine:
         self._worker_id = "worker" if sqlite_path(url) is not None else f"worker-{uuid.uuid4()}"
         self._pieces = TextPieces()
         self._notices = Notices()
-        self._pick_up: PickUp | None = None
-        self._background: list[asyncio.Task[None]] = []
+        self._rounds: Rounds | None = None
         self._closing = False
         self._sessions: SessionStore | None = None
 
@@ -120,14 +117,13 @@ class DbosEngine:
                 hosted = HostedStore(self._commits)
                 self._host = StepHost(self._flows, hosted, self._pieces.say)
                 self._runner = LocalLegRunner(self._flows, hosted, self._host, asyncio.get_running_loop())
-                self._register = WorkerRegister(self._database, self._worker_id)
                 self._legs = LegLoop()
                 undo.push_async_callback(in_own_thread, self._legs.close)
                 undo.push_async_callback(in_own_thread, self._land)
                 with answering(self._database):
                     await asyncio.to_thread(self._launch)
                 if self._run_steps:
-                    await self._work()
+                    await self._begin_rounds(store)
                 outage_of(self._database).watch()
                 self._opened = undo.pop_all()
         except BaseException:
@@ -144,18 +140,16 @@ class DbosEngine:
                 self._opened.enter_context(quiet_close())
                 self._commits.news.close()
                 self._pieces.close()
-                if self._pick_up is not None:
-                    self._pick_up.close()
-                for task in self._background:
-                    task.cancel()
+                if self._rounds is not None:
+                    self._rounds.stop()
                 await self._host.stop()
                 await in_own_thread(self._legs.finish)
                 for flow in self._flows.values():
                     await flow.runner.close()
-                if self._run_steps:
+                if self._rounds is not None:
                     # A database that is away is told by silence.
                     with contextlib.suppress(DatabaseUnavailable):
-                        await asyncio.to_thread(self._register.leave)
+                        await asyncio.to_thread(self._rounds.leave)
         finally:
             self._sessions = None
             _open_engines.remove(self)
@@ -249,29 +243,30 @@ class DbosEngine:
         except Exception as error:  # noqa: BLE001 - whatever it is, the queue or the next sweep runs the leg
             logger.warning("Leg %s of %s was not begun: %s.", state.leg.number, state.session_id, type(error).__name__)
 
-    async def _work(self) -> None:
-        # Before any workflow of ours is looked at by another Worker.
-        await asyncio.to_thread(self._register.start)
-        abandoned = AbandonedLegs(self._store, self._dbos, self._register, list(self._flows), self.change)
-        pick_up = PickUp(self._waiting, self._store.load, lambda: 1, self._run_here, self._hearing)
-        self._background += [
-            asyncio.create_task(abandoned.reopen_for_ever()),
-            asyncio.create_task(pick_up.look_for_ever()),
-        ]
-        self._pick_up = pick_up
+    async def _begin_rounds(self, store: SessionStore) -> None:
+        rounds = Rounds(
+            store,
+            self._dbos,
+            worker_id=self._worker_id,
+            flow_types=list(self._flows),
+            waiting=self._waiting,
+            change=self.change,
+            run=self._run_here,
+            hearing=self._hearing,
+        )
+        await rounds.start()
+        self._rounds = rounds
 
     def _heard(self, channel: str, payload: str) -> None:
         if channel == SESSION_CHANGED and (session_id := self._notices.session(payload)) is not None:
             self._commits.news.tell(session_id)
-        if channel == LEG_OPENED and self._pick_up is not None:
-            leg = self._notices.leg(payload)
-            if self._runs(leg.flow_type):
-                self._pick_up.take(leg)
+        if channel == LEG_OPENED and self._rounds is not None:
+            self._rounds.heard(self._notices.leg(payload))
 
     def _missed(self) -> None:
         self._commits.news.look()
-        if self._pick_up is not None:
-            self._pick_up.look()
+        if self._rounds is not None:
+            self._rounds.look()
 
     def _waiting(self) -> Sequence[OpenLeg]:
         with answering(self._database):

@@ -1,8 +1,9 @@
 """One leg as a DBOS workflow: from an accepted message or decision to the answer or the next wait.
 
-Source: architecture decision 9. The workflow is started twice under two IDs: at once by the process that accepted, and
-by the queue, enqueued in the accepting transaction, for a process that died in between. Whichever claims the leg first
-runs it; the other finds it claimed and ends.
+Source: architecture decision 9. The workflow is started twice under two IDs: at once by the process that accepted or
+heard of it, and by the queue, enqueued in the accepting transaction, for a process that died in between. Whichever
+claims the leg first runs it; the other finds it claimed and ends. Processes that start it under one ID at once are one
+workflow to DBOS: it runs where its row was inserted.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Protocol
 
 from dbos import DBOS
 
-__all__ = ["LEG_WORKFLOW", "LegRunner", "direct_id", "queued_id", "queued_leg", "run_leg", "serve"]
+__all__ = ["LEG_WORKFLOW", "LegRunner", "direct_id", "queued_id", "queued_leg", "run_leg", "running_here", "serve"]
 
 LEG_WORKFLOW = "dexbridge_leg"
 
@@ -29,6 +30,7 @@ class LegRunner(Protocol):
 
 
 _serving: list[LegRunner] = []
+_running: set[str] = set()
 
 
 def serve(runner: LegRunner | None) -> None:
@@ -36,8 +38,13 @@ def serve(runner: LegRunner | None) -> None:
     _serving[:] = [] if runner is None else [runner]
 
 
+def running_here() -> frozenset[str]:
+    """The workflows that run in this process, each under its ID."""
+    return frozenset(_running)
+
+
 def direct_id(session_id: str, leg: int) -> str:
-    """ID of the workflow that the accepting process starts."""
+    """ID of the workflow that is started at once, by the accepting process or one that hears of the leg."""
     return f"dexbridge:{session_id}:leg-{leg}:direct"
 
 
@@ -62,10 +69,14 @@ async def run_leg(session_id: str, leg: int, first_step: str) -> None:
     runner = _serving[0]
     workflow_id = DBOS.workflow_id
     assert workflow_id is not None
-    # A recovered workflow must claim again, or it could not be told from the one it replaces.
-    epoch = await runner.claim(session_id, leg, workflow_id)
-    if epoch is None:
-        return
-    step: str | None = first_step
-    while step is not None:
-        step = await runner.run_step(session_id, leg, epoch, step)
+    _running.add(workflow_id)
+    try:
+        # A recovered workflow must claim again, or it could not be told from the one it replaces.
+        epoch = await runner.claim(session_id, leg, workflow_id)
+        if epoch is None:
+            return
+        step: str | None = first_step
+        while step is not None:
+            step = await runner.run_step(session_id, leg, epoch, step)
+    finally:
+        _running.discard(workflow_id)

@@ -8,7 +8,6 @@ import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 
 from dexbridge.sessions.engines.dbos.waking.hearing import Hearing
-
 from dexbridge.sessions.errors import DatabaseUnavailable
 
 __all__ = ["News"]

@@ -139,19 +139,21 @@ class SessionStore:
                 found.update((row.session_id, row.version) for row in connection.execute(query))
         return found
 
-    def open_legs(self, flow_types: Sequence[str]) -> Sequence[tuple[str, int]]:
-        """Session and number of every leg that is open, of those flows. What cannot be read is another version's."""
-        query = select(sessions.c.session_id, sessions.c.state).where(
-            sessions.c.status == SessionStatus.RUNNING.value, sessions.c.flow_type.in_(flow_types)
-        )
-        legs: list[tuple[str, int]] = []
+    def states(self, session_ids: Sequence[str]) -> Mapping[str, tuple[int, SessionState | None]]:
+        """Version and state of those of the sessions that exist; no state where another version wrote it."""
+        found: dict[str, tuple[int, SessionState | None]] = {}
+        if not session_ids:
+            return found
         with reading(self.engine) as connection:
-            for row in connection.execute(query):
-                with contextlib.suppress(UnreadableSession):
-                    state = stored(SessionState, row.state, row.session_id)
-                    if state.leg is not None:
-                        legs.append((row.session_id, state.leg.number))
-        return legs
+            for first in range(0, len(session_ids), _ASK_AT_ONCE):
+                query = select(sessions.c.session_id, sessions.c.version, sessions.c.state).where(
+                    sessions.c.session_id.in_(session_ids[first : first + _ASK_AT_ONCE]), sessions.c.status != PRUNED
+                )
+                for row in connection.execute(query):
+                    found[row.session_id] = (row.version, None)
+                    with contextlib.suppress(UnreadableSession):
+                        found[row.session_id] = (row.version, stored(SessionState, row.state, row.session_id))
+        return found
 
     def commit(
         self, session_id: str, change: Change, once: MessageKey | None = None

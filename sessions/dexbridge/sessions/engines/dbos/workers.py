@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Engine, Float, delete, literal_column, select
+from sqlalchemy import Connection, Engine, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from dexbridge.sessions.engines.dbos.database import reading, writing
-from dexbridge.sessions.engines.dbos.schema import workers
+from dexbridge.sessions.engines.dbos.database_clock import clock_of, moment
+from dexbridge.sessions.engines.dbos.schema import sessions, workers
 from dexbridge.sessions.errors import DatabaseUnavailable
 from dexbridge.sessions.persisted import now
+from dexbridge.sessions.state import SessionStatus
 
-__all__ = ["BEAT_SECONDS", "LOST_AFTER_SECONDS", "WorkerRegister"]
+__all__ = ["BEAT_SECONDS", "LOST_AFTER_SECONDS", "Sighting", "WorkerRegister"]
 
 BEAT_SECONDS = 2.0
 """How often a Worker says that it lives."""
@@ -22,8 +26,22 @@ LOST_AFTER_SECONDS = 8.0
 """Silence after which a Worker's legs are taken over."""
 
 _FORGET_AFTER_SECONDS = 86_400.0
+_CLOCK_OFF_SECONDS = 2.0
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What a sign of life saw in the transaction that gave it.
+
+    Attributes:
+        living: The Workers that were seen lately, this one included.
+        running: Versions of the sessions with an open leg, of the flows this Worker serves, by session ID.
+    """
+
+    living: frozenset[str]
+    running: Mapping[str, int]
 
 
 class WorkerRegister:
@@ -32,19 +50,23 @@ class WorkerRegister:
     Args:
         engine: The database.
         worker_id: This Worker.
+        flow_types: The flows it serves.
+        seen: Told, in a thread of the register's own, what each sign of life saw.
     """
 
-    def __init__(self, engine: Engine, worker_id: str) -> None:
+    def __init__(
+        self, engine: Engine, worker_id: str, flow_types: Collection[str], seen: Callable[[Sighting], None]
+    ) -> None:
         self._engine = engine
-        self._worker_id = worker_id
+        self.worker_id = worker_id
+        self._flow_types = flow_types
+        self._seen = seen
         self._leaving = threading.Event()
         self._beating = threading.Thread(target=self._beat_for_ever, name="dexbridge-beat", daemon=True)
-        postgres = engine.dialect.name == "postgresql"
-        self._insert = postgresql.insert if postgres else sqlite.insert
-        # The database's clock, in seconds: Workers on several machines are compared by one clock.
-        self._clock: ColumnElement[float] = literal_column(
-            "extract(epoch from clock_timestamp())" if postgres else "((julianday('now') - 2440587.5) * 86400.0)", Float
-        )
+        self._insert = postgresql.insert if engine.dialect.name == "postgresql" else sqlite.insert
+        # Workers on several machines are compared by one clock.
+        self._clock = clock_of(engine)
+        self._clock_is_off = False
 
     def start(self) -> None:
         """Says that this Worker lives, now and from now on.
@@ -62,15 +84,25 @@ class WorkerRegister:
             except DatabaseUnavailable:
                 continue  # `Outage` has said it
             except Exception as error:  # noqa: BLE001 - the next beat tries again
-                logger.warning("The sign of life of %s raised %s.", self._worker_id, type(error).__name__)
+                logger.warning("The sign of life of %s raised %s.", self.worker_id, type(error).__name__)
 
     def beat(self) -> None:
-        """Says that this Worker lives."""
-        row = self._insert(workers).values(worker_id=self._worker_id, started_at=now().isoformat(), seen=self._clock)
+        """Says that this Worker lives, and looks about in the same transaction."""
+        row = self._insert(workers).values(worker_id=self.worker_id, started_at=now().isoformat(), seen=self._clock)
+        says = row.on_conflict_do_update(index_elements=[workers.c.worker_id], set_={"seen": self._clock})
+        open_legs = select(sessions.c.session_id, sessions.c.version).where(
+            sessions.c.status == SessionStatus.RUNNING.value, sessions.c.flow_type.in_(self._flow_types)
+        )
         with writing(self._engine) as connection:
-            connection.execute(
-                row.on_conflict_do_update(index_elements=[workers.c.worker_id], set_={"seen": self._clock})
+            before = now()
+            clock = moment(connection.execute(says.returning(workers.c.seen)).scalar_one())
+            after = now()
+            sighting = Sighting(
+                self._living(connection),
+                {found.session_id: found.version for found in connection.execute(open_legs)},
             )
+        self._compare_clocks(max((clock - after).total_seconds(), 0), max((before - clock).total_seconds(), 0))
+        self._seen(sighting)
 
     def leave(self) -> None:
         """Says that this Worker is gone, and forgets those that went long ago without a word."""
@@ -78,11 +110,26 @@ class WorkerRegister:
         if self._beating.is_alive():
             self._beating.join()
         with writing(self._engine) as connection:
-            connection.execute(delete(workers).where(workers.c.worker_id == self._worker_id))
+            connection.execute(delete(workers).where(workers.c.worker_id == self.worker_id))
             connection.execute(delete(workers).where(workers.c.seen < self._clock - _FORGET_AFTER_SECONDS))
 
     def living(self) -> frozenset[str]:
         """The Workers that were seen lately, this one included."""
-        query = select(workers.c.worker_id).where(workers.c.seen >= self._clock - LOST_AFTER_SECONDS)
         with reading(self._engine) as connection:
-            return frozenset({*connection.execute(query).scalars(), self._worker_id})
+            return self._living(connection)
+
+    def _living(self, connection: Connection) -> frozenset[str]:
+        query = select(workers.c.worker_id).where(workers.c.seen >= self._clock - LOST_AFTER_SECONDS)
+        return frozenset({*connection.execute(query).scalars(), self.worker_id})
+
+    def _compare_clocks(self, behind: float, ahead: float) -> None:
+        """Says once that this machine's clock is off: approvals, events and logs have its times."""
+        off = max(behind, ahead) > _CLOCK_OFF_SECONDS
+        if off and not self._clock_is_off:
+            logger.warning(
+                "The clock of this machine is %.0f s %s the database's: what it dates is off by that much. Calls are "
+                "safe, whose times are the database's. Set the clock, best with NTP.",
+                max(behind, ahead),
+                "behind" if behind else "ahead of",
+            )
+        self._clock_is_off = off

@@ -34,7 +34,6 @@ class PickUp:
     Args:
         waiting: Reads the legs that wait in the queues this Worker serves; blocks.
         load: Reads the newest state of a session; blocks.
-        living: How many Workers live.
         start: Starts a session's leg here; one that is started twice is run once.
         hearing: Where it works, nobody looks.
     """
@@ -43,13 +42,12 @@ class PickUp:
         self,
         waiting: Callable[[], Sequence[OpenLeg]],
         load: Callable[[str], SessionState],
-        living: Callable[[], int],
         start: Callable[[SessionState], None],
         hearing: Hearing,
     ) -> None:
         self._waiting = waiting
         self._load = load
-        self._living = living
+        self._workers = 1
         self._start = start
         self._hearing = hearing
         self._now = asyncio.Event()
@@ -63,6 +61,10 @@ class PickUp:
             task = asyncio.create_task(self._take(leg))
             self._taking[leg] = task
             task.add_done_callback(lambda _: self._taking.pop(leg, None))
+
+    def share_with(self, workers: int) -> None:
+        """So many Workers live, this one included."""
+        self._workers = workers
 
     def look(self) -> None:
         """Any leg may wait."""
@@ -98,4 +100,4 @@ class PickUp:
                 self._start(state)
 
     def _spread(self) -> float:
-        return min(_SPREAD_SECONDS_A_WORKER * (self._living() - 1), _LONGEST_SPREAD_SECONDS)
+        return min(_SPREAD_SECONDS_A_WORKER * (self._workers - 1), _LONGEST_SPREAD_SECONDS)
