@@ -5,7 +5,8 @@ When it is `armed`, a call whose `order_id` names a point stands still there, af
 when it is `brief`, only until there is `<folder>/go on`. `committed <step>` kills the process as soon as session s-1
 has committed that Step. Before these may stand how the tools are deployed: `free` (none asks), `asking` (one asks, the
 rule of the other fails), `repeatable` (the write may be repeated) or `bare` (there are none). Every effect is a line of
-`<folder>/effects`.
+`<folder>/effects`, and every question after a lost answer one of `<folder>/asked`: for how many seconds more, by the
+clock of the process that asks, the request may be under way.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dexbridge.sessions import AgentSessionClient, AgentSessionFlow, EventKind, SessionLimits, open_engine
-from dexbridge.toolsource import AttemptResult, Dispatch, OfferedTools, ToolEffect
+from dexbridge.toolsource import AttemptResult, Dispatch, OfferedTools, Reconciled, StillUnknown, ToolEffect
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -30,8 +31,8 @@ from tests.fakes.function_tool import FunctionTool, succeeded
 from tests.fakes.scripted_runner import ScriptedRunner, Segment
 
 
-def note(folder: Path, line: str) -> None:
-    descriptor = os.open(folder / "effects", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+def note(folder: Path, line: str, file: str = "effects") -> None:
+    descriptor = os.open(folder / file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.write(descriptor, f"{line}\n".encode())
     os.close(descriptor)
 
@@ -62,9 +63,16 @@ def deployed(folder: Path, how: str, function: Any, *, armed: bool) -> list[Func
     if how == "bare":
         return []
     make = partial(StandingStill, folder) if armed else FunctionTool
+
+    async def look_up(
+        _dispatch: Dispatch, _arguments: Mapping[str, Any], _from: datetime, ended_by: datetime
+    ) -> Reconciled:
+        note(folder, str((ended_by - datetime.now(UTC)).total_seconds()), "asked")
+        return StillUnknown("Nobody can tell.")
+
     effect = ToolEffect.IDEMPOTENT_WRITE if how == "repeatable" else ToolEffect.NON_IDEMPOTENT_WRITE
     return [
-        make(rule=how != "free", effect=effect, function=function),
+        make(rule=how != "free", effect=effect, function=function, look_up=look_up),
         make(name="read_order", effect=ToolEffect.READ, rule=fails if how == "asking" else False, function=function),
     ]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Final
 
 from dexbridge.connectors.call_id import derive_call_id
@@ -38,6 +40,8 @@ class Call:
     attempt: int = 1
     dispatch_before: datetime | None = None
     idempotency_key: str | None = None
+    # The same by a clock that is never set: a clock that is set back must not make a late request look early.
+    _leave_by: float = field(init=False, repr=False, compare=False, default=math.inf)
 
     def __post_init__(self) -> None:
         for name, value in (("flow_id", self.flow_id), ("step_execution_id", self.step_execution_id)):
@@ -51,6 +55,9 @@ class Call:
             raise InvalidOperation(f"Attempts count from 1, not {self.attempt}.")
         if self.dispatch_before is not None and self.dispatch_before.utcoffset() is None:
             raise InvalidOperation("dispatch_before must carry a time zone; use datetime.now(UTC).")
+        if self.dispatch_before is not None:
+            left = self.dispatch_before - datetime.now(UTC)
+            object.__setattr__(self, "_leave_by", time.monotonic() + left.total_seconds())
 
     @property
     def call_id(self) -> str:
@@ -65,9 +72,9 @@ class Call:
         """
         if self.dispatch_before is None:
             return
-        late: timedelta = datetime.now(UTC) - self.dispatch_before
-        if late > timedelta(0):
+        late = max((datetime.now(UTC) - self.dispatch_before).total_seconds(), time.monotonic() - self._leave_by)
+        if late > 0:
             raise DispatchTooLate(
-                f"{self.connector_id} {self.operation_id}: the request was due to leave "
-                f"{late.total_seconds():.3f} s ago, so it was not sent."
+                f"{self.connector_id} {self.operation_id}: the request was due to leave {late:.3f} s ago, so it was "
+                "not sent."
             )

@@ -12,6 +12,7 @@ from sqlalchemy import Engine, Select, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from dexbridge.sessions.engines.dbos.database import reading, writing
+from dexbridge.sessions.engines.dbos.database_clock import clock_of, moment
 from dexbridge.sessions.engines.dbos.schema import attempts, sessions
 from dexbridge.sessions.engines.dbos.stored import stored
 from dexbridge.sessions.errors import DispatchCancelled, StepFenced
@@ -27,6 +28,9 @@ __all__ = ["SqlAttemptLedger"]
 @dataclass(frozen=True, slots=True)
 class SqlAttemptLedger:
     """The attempts of one session.
+
+    The rows are dated by the database's clock, and what is read has the times of this process's clock: a Worker that
+    judges another's row may have a clock that is minutes off, and would say "not sent" of a request under way.
 
     Attributes:
         engine: The database.
@@ -59,15 +63,16 @@ class SqlAttemptLedger:
     def _row(self, step_execution_id: str, number: int) -> Attempt | None:
         return self._found(self._rows(step_execution_id).where(attempts.c.number == number))
 
-    def _rows(self, step_execution_id: str) -> Select[Any]:
-        return select(attempts.c.attempt).where(
+    def _rows(self, step_execution_id: str) -> Select[Any, float]:
+        return select(attempts.c.attempt, clock_of(self.engine).label("clock")).where(
             attempts.c.session_id == self.session_id, attempts.c.step_execution_id == step_execution_id
         )
 
-    def _found(self, query: Select[Any]) -> Attempt | None:
+    def _found(self, query: Select[Any, float]) -> Attempt | None:
         with reading(self.engine) as connection:
-            text: str | None = connection.execute(query).scalar_one_or_none()
-        return None if text is None else stored(Attempt, text, self.session_id)
+            row = connection.execute(query).one_or_none()
+        # The way of the answer is in it too, so that nothing is thought to be over too early.
+        return None if row is None else _moved(stored(Attempt, row.attempt, self.session_id), now() - moment(row.clock))
 
     def _open(self, step_execution_id: str, number: int, window: timedelta) -> Attempt | None:
         opened = now()
@@ -80,8 +85,12 @@ class SqlAttemptLedger:
         )
         try:
             with writing(self.engine) as connection:
-                query = select(sessions.c.state).where(sessions.c.session_id == self.session_id).with_for_update()
-                newest = stored(SessionState, connection.execute(query).scalar_one(), self.session_id)
+                row = connection.execute(
+                    select(sessions.c.state, clock_of(self.engine).label("clock"))
+                    .where(sessions.c.session_id == self.session_id)
+                    .with_for_update()
+                ).one()
+                newest = stored(SessionState, row.state, self.session_id)
                 if not self.is_ours(newest):
                     raise StepFenced(f"{step_execution_id} of {self.session_id!r} was taken over; it sends nothing.")
                 if newest.cancelling:
@@ -91,7 +100,7 @@ class SqlAttemptLedger:
                         session_id=self.session_id,
                         step_execution_id=step_execution_id,
                         number=number,
-                        attempt=attempt.model_dump_json(),
+                        attempt=_moved(attempt, moment(row.clock) - opened).model_dump_json(),
                     )
                 )
         except IntegrityError:
@@ -114,6 +123,13 @@ class SqlAttemptLedger:
             closed = kept.model_copy(update={"state": state, "closed_at": at, "outcome": outcome})
             connection.execute(update(attempts).where(key).values(attempt=closed.model_dump_json()))
             return closed
+
+
+def _moved(attempt: Attempt, offset: timedelta) -> Attempt:
+    """The attempt by another clock."""
+    return attempt.model_copy(
+        update={"opened_at": attempt.opened_at + offset, "dispatch_before": attempt.dispatch_before + offset}
+    )
 
 
 def _settles(kept: Attempt, outcome: dict[str, Any] | None) -> bool:
