@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import AsyncExitStack
+from dataclasses import replace
 
 import pytest
 
 from tests.sessions.conftest import Database, Talk
+from tests.sessions.pgbouncer import pooled
 from tests.sessions.worker_processes import call, effects, visitor, worker
 
 BOTH_DATABASES = True
@@ -73,3 +76,23 @@ async def test_a_listening_connection_that_is_cut_is_opened_again(database: Data
             while database.rows(f"select count(*) {listening}") != [(2,)]:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
         await quick_turns(talk)
+
+
+async def test_behind_a_pooler_it_is_looked_for_what_others_commit_and_said_once(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    if not database.is_postgres:
+        pytest.skip("PgBouncer is for PostgreSQL")
+    caplog.set_level(logging.WARNING)
+    with pooled(database.url, database.folder) as url:
+        behind = replace(database, url=url)
+        async with visitor(behind) as talk, worker(behind):
+            set_aside_the_queue(database)
+            for number in range(3):
+                assert await talk.ask(f"hello {number}") == f"you said hello {number}"
+            # Longer than a notice of its own is waited for.
+            await asyncio.sleep(3)
+            assert await talk.ask("more") == "you said more"
+    here = "\n".join(record.getMessage() for record in caplog.records)
+    there = (database.folder / "ready.log").read_text()
+    assert here.count("LISTEN does not reach this process") == there.count("LISTEN does not reach this process") == 1

@@ -27,15 +27,15 @@ logger = logging.getLogger(__name__)
 _TRIAL = "dexbridge_trial"
 _TRIAL_SECONDS = 2.0
 _PAUSE_SECONDS = 1.0
-_PAUSE_WHERE_IT_DOES_NOT_WORK_SECONDS = 60.0
+_PAUSE_WHERE_IT_DOES_NOT_WORK_SECONDS = 600.0
 _IDLE_SECONDS, _PROBE_SECONDS, _PROBES = 30, 10, 3
 
 
 class Listening:
     """See `Hearing`.
 
-    A pooler in transaction mode, such as PgBouncer, takes a LISTEN and passes nothing on. So each connection is tried
-    with a notice of our own; where that is not heard it is said once, and tried again every minute.
+    A pooler in transaction mode, such as PgBouncer, takes a LISTEN and passes nothing on. So behind a pooler each
+    connection is tried with a notice of our own; where that is not heard it is said once, and tried again later.
 
     Args:
         engine: The database.
@@ -113,6 +113,10 @@ class Listening:
             raise
 
     def _hears(self, connection: Connection) -> bool:
+        server = connection.execute("SELECT pg_backend_pid()").fetchone()
+        if server is not None and server[0] == connection.info.backend_pid:
+            return True
+        # A pooler tells a process number of its own.
         connection.execute(f"LISTEN {_TRIAL}")
         payload = uuid.uuid4().hex
         with writing(self._engine) as other:
