@@ -47,10 +47,31 @@ def test_what_an_answer_proves(answer: HttpAnswer, proof: Proof, reason: str) ->
     assert "id" not in found.reason
 
 
+def always(answer: HttpAnswer, payload: Any) -> Finding | None:
+    return Finding(Proof.NOT_DONE_REFUSED, FailureKind.VALIDATION)
+
+
+@pytest.mark.parametrize("redirects_are_told", [False, True])
+def test_a_redirect_is_judged_by_an_own_row_only_where_the_provider_explains_it(*, redirects_are_told: bool) -> None:
+    for answer in (HttpAnswer(301, {}, b'{"message":"moved"}'), HttpAnswer(308, {}, b"")):
+        found = judge(answer, provider="Notes", rows=(always,), redirects_are_told=redirects_are_told)
+        assert found.proof is (Proof.NOT_DONE_REFUSED if redirects_are_told else Proof.UNREADABLE)
+
+
+@pytest.mark.parametrize("answer", [row[0] for row in SHARED if row[2] in {"HTTP 500", "cut off", "two ways"}])
+def test_no_row_of_a_provider_stands_above_the_shared_ones(answer: HttpAnswer) -> None:
+    found = judge(answer, provider="Notes", rows=(always,), redirects_are_told=True)
+    assert found.proof in {Proof.UNAVAILABLE, Proof.UNREADABLE}
+
+
 def test_what_is_known_besides() -> None:
     headers = {"x-request-id": "abc-1", "date": "Mon, 30 Nov 2026 12:00:00 GMT"}
     found = judge(HttpAnswer(201, headers, b'{"id":1}'), provider="Notes", rows=(created,))
     assert (found.request_id, found.clock, found.fields) == ("abc-1", datetime(2026, 11, 30, 12, tzinfo=UTC), {"id": 1})
+    assert found.listed("x-oauth-scopes") is None
+    scopes = {"x-oauth-scopes": " repo,, chat:write"}
+    found = judge(HttpAnswer(201, scopes, b'{"id":1}'), provider="Notes", rows=(created,))
+    assert found.listed("x-oauth-scopes") == ("repo", "chat:write")
     odd = {"x-request-id": "a b", "date": "soon"}
     found = judge(HttpAnswer(201, odd, b"[1]"), provider="Notes", rows=(created,))
     assert (found.request_id, found.clock, dict(found.fields)) == (None, None, {})

@@ -1,5 +1,14 @@
 """The Connector contract, the built-in Connectors and what an author needs to write another."""
 
+from dexbridge.connectors.answer_branches import (
+    INVALID_RESPONSE,
+    PROVIDER_REJECTED,
+    mutation_branches,
+    query_branches,
+    unread,
+    unsuccessful,
+)
+from dexbridge.connectors.answer_table import Finding, JudgedAnswer, Proof, judge
 from dexbridge.connectors.attempt import Attempt, BranchTaken, Retry, Uncertain
 from dexbridge.connectors.binding import SETTLING_TIME, bind_operation
 from dexbridge.connectors.bound_operation import BoundOperation
@@ -8,6 +17,7 @@ from dexbridge.connectors.call_id import derive_call_id
 from dexbridge.connectors.configuration import (
     ENDPOINT_RULES,
     ConnectorConfiguration,
+    HttpConfiguration,
     HttpEndpoint,
     InvalidConfiguration,
     check_endpoint,
@@ -29,7 +39,9 @@ from dexbridge.connectors.errors import (
     UnknownConnection,
 )
 from dexbridge.connectors.failure import Failure, FailureKind
-from dexbridge.connectors.http_pool import ANY_TIME, HttpAnswer, HttpPool, Leave
+from dexbridge.connectors.http_api import HttpApi
+from dexbridge.connectors.http_connection import HttpConnection
+from dexbridge.connectors.http_pool import ANY_TIME, HTTP_TIMEOUT, HttpAnswer, HttpPool, Leave
 from dexbridge.connectors.input_schema import Advice, NotBlank, OperationInput, OperationOutput
 from dexbridge.connectors.operation import (
     Branch,
@@ -42,7 +54,7 @@ from dexbridge.connectors.operation import (
 )
 from dexbridge.connectors.project import ConnectionProject, ConnectionReference, ProjectConnection
 from dexbridge.connectors.receipt import Receipt
-from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation
+from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation, look_again
 from dexbridge.connectors.registry import (
     ENTRY_POINT_GROUP,
     InstalledConnector,
@@ -59,7 +71,10 @@ __all__ = [
     "ANY_TIME",
     "ENDPOINT_RULES",
     "ENTRY_POINT_GROUP",
+    "HTTP_TIMEOUT",
+    "INVALID_RESPONSE",
     "MODEL_TEXT_LIMIT",
+    "PROVIDER_REJECTED",
     "SETTLING_TIME",
     "Advice",
     "Attempt",
@@ -80,9 +95,13 @@ __all__ = [
     "DispatchTooLate",
     "Failure",
     "FailureKind",
+    "Finding",
     "FoundNotSent",
     "FoundSent",
     "HttpAnswer",
+    "HttpApi",
+    "HttpConfiguration",
+    "HttpConnection",
     "HttpEndpoint",
     "HttpPool",
     "Inquiry",
@@ -91,6 +110,7 @@ __all__ = [
     "InvalidConnector",
     "InvalidInput",
     "InvalidOperation",
+    "JudgedAnswer",
     "Leave",
     "LiveCheck",
     "Mutation",
@@ -103,6 +123,7 @@ __all__ = [
     "OperationKind",
     "OperationOutput",
     "ProjectConnection",
+    "Proof",
     "Query",
     "Receipt",
     "Reconciliation",
@@ -119,8 +140,14 @@ __all__ = [
     "installed_connectors",
     "is_blank",
     "is_unseen",
+    "judge",
+    "look_again",
+    "mutation_branches",
     "parse_retry_after",
+    "query_branches",
     "read_configuration",
     "render_for_model",
     "survey_connectors",
+    "unread",
+    "unsuccessful",
 ]

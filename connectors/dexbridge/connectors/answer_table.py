@@ -2,28 +2,31 @@
 
     def _refused(answer: HttpAnswer, payload: Any) -> Finding | None:
         if answer.status == 422 and isinstance(payload, dict) and "error" in payload:
-            return Finding(Proof.NOT_DONE_REFUSED, FailureKind.VALIDATION, code=str(payload["error"]))
+            return Finding(Proof.NOT_DONE_REFUSED, FailureKind.VALIDATION, "write 1 to 1000 characters.")
         return None
 
     found = judge(answer, provider="Notes", rows=(_refused, _done))
 
 A row that does not know an answer returns None. What no row knows proves nothing, so a forgotten row costs a look-up
-and never a second write.
+and never a second write. What becomes of the call is in answer_branches.py.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from email.utils import parsedate_to_datetime
 from enum import StrEnum
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
+
+from pydantic import BaseModel
 
 from dexbridge.connectors.failure import FailureKind
 from dexbridge.connectors.http_pool import HttpAnswer
 from dexbridge.connectors.json_body import Ambiguous, read_json
+
+Payload = TypeVar("Payload", bound=BaseModel)
 
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,80}")
 
@@ -32,7 +35,7 @@ class Proof(StrEnum):
     """What an answer proves."""
 
     DONE = "done"
-    NOT_DONE_LIMITED = "not done: rate limit"
+    NOT_DONE_YET = "not done: a limit, or too early; the same call may be made again later"
     NOT_DONE_REFUSED = "not done: refused"
     UNAVAILABLE = "nothing: the provider had an inner fault"
     UNREADABLE = "nothing: not an answer of the provider's"
@@ -45,7 +48,7 @@ class Finding:
     Args:
         proof: see Proof.
         kind: the failure kind of an answer that is not DONE.
-        reason: a sentence on an answer that is not DONE; no body, no header.
+        reason: a sentence on an answer that is not DONE, for a refusal with what would help; no body, no header.
         code: the provider's error code, checked against a plain pattern by the row.
         delay: the wait the provider asked for.
     """
@@ -57,19 +60,29 @@ class Finding:
     delay: timedelta | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class JudgedAnswer(Finding):
     """One answer: what it proves, and what is known besides.
 
     Args:
+        answer: as it came.
         payload: the JSON value of the body; None when there is none that is read in one way.
         request_id: the provider's own ID of the request.
-        clock: the provider's own time, from the Date header.
     """
 
-    payload: Any = None
+    answer: HttpAnswer = field(repr=False)
+    payload: Any = field(default=None, repr=False)
     request_id: str | None = None
-    clock: datetime | None = None
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return self.answer.status
+
+    @property
+    def clock(self) -> datetime | None:
+        """The provider's own time, from the Date header."""
+        return self.answer.clock
 
     @property
     def fields(self) -> Mapping[str, Any]:
@@ -77,15 +90,38 @@ class JudgedAnswer(Finding):
         payload: object = self.payload
         return cast(Mapping[str, Any], payload) if isinstance(payload, dict) else {}
 
+    def read(self, model: type[Payload]) -> Payload | None:
+        """The body as a model; see `HttpAnswer.read`."""
+        return self.answer.read(model)
+
+    def listed(self, header: str) -> tuple[str, ...] | None:
+        """The parts of a header with commas between, such as the scopes of a token; None when it did not come."""
+        value = self.answer.headers.get(header)
+        return None if value is None else tuple(part.strip() for part in value.split(",") if part.strip())
+
 
 Row: TypeAlias = Callable[[HttpAnswer, Any], Finding | None]
 """Takes the answer and its JSON value, which is None for anything else; the first row that knows it decides."""
 
 
 def judge(
-    answer: HttpAnswer, *, provider: str, rows: Sequence[Row], request_id_header: str = "x-request-id"
+    answer: HttpAnswer,
+    *,
+    provider: str,
+    rows: Sequence[Row],
+    request_id_header: str = "x-request-id",
+    redirects_are_told: bool = False,
 ) -> JudgedAnswer:
-    """What an answer proves: by the shared rows, then by the provider's own."""
+    """What an answer proves: by the shared rows, then by the provider's own.
+
+    Args:
+        answer: as it came.
+        provider: its name, for the sentences.
+        rows: the provider's own, in their order.
+        request_id_header: in lower case.
+        redirects_are_told: the provider's own rows are asked about redirects too, because it explains them in its
+            body; otherwise a redirect proves nothing, whatever it holds.
+    """
     payload: Any = None
     finding = _shared(answer, provider)
     if finding is None:
@@ -95,48 +131,38 @@ def judge(
             finding = Finding(Proof.UNREADABLE, reason=f"{provider}'s answer can be read in two ways.")
         except ValueError:
             payload = None
-    if finding is None:
+    is_redirect = 300 <= answer.status < 400
+    if finding is None and (redirects_are_told or not is_redirect):
         told = (row(answer, payload) for row in rows)
         finding = next((one for one in told if one is not None), None)
+    if finding is None and is_redirect:
+        reason = f"{provider} answered HTTP {answer.status}, a redirect, which is never followed."
+        finding = Finding(Proof.UNREADABLE, reason=reason)
     if finding is None:
         finding = Finding(Proof.UNREADABLE, reason=_what_came(answer, provider, payload))
     request_id = answer.headers.get(request_id_header, "")
     return JudgedAnswer(
         **vars(finding),
+        answer=answer,
         payload=payload,
         request_id=request_id if _REQUEST_ID.fullmatch(request_id) else None,
-        clock=_date(answer.headers.get("date")),
     )
 
 
 def _shared(answer: HttpAnswer, provider: str) -> Finding | None:
-    status = f"{provider} answered HTTP {answer.status}"
-    unreadable = Finding(Proof.UNREADABLE)
     if answer.status >= 500 or answer.status == 408:
-        return Finding(Proof.UNAVAILABLE, FailureKind.AVAILABILITY, f"{status}.")
-    if 300 <= answer.status < 400:
-        return replace(unreadable, reason=f"{status}, a redirect, which is never followed.")
+        reason = f"{provider} answered HTTP {answer.status}."
+        return Finding(Proof.UNAVAILABLE, FailureKind.AVAILABILITY, reason, delay=answer.retry_after)
     if answer.body_fault == "too large":
         reason = f"{provider}'s answer was larger than maxResponseBytes allows."
-        return replace(unreadable, kind=FailureKind.RESPONSE_TOO_LARGE, reason=reason)
+        return Finding(Proof.UNREADABLE, FailureKind.RESPONSE_TOO_LARGE, reason)
     if answer.body_fault:
-        return replace(unreadable, reason=f"{provider}'s answer was cut off.")
+        return Finding(Proof.UNREADABLE, reason=f"{provider}'s answer was cut off.")
     return None
 
 
 def _what_came(answer: HttpAnswer, provider: str, payload: Any) -> str:
-    if not answer.body.strip():
-        return f"{provider} answered HTTP {answer.status} with an empty body."
+    came = "JSON that says neither yes nor no"
     if payload is None:
-        return f"{provider} answered HTTP {answer.status} with something that is not JSON."
-    return f"{provider}'s answer says neither yes nor no."
-
-
-def _date(value: str | None) -> datetime | None:
-    if value is None:
-        return None
-    try:
-        date = parsedate_to_datetime(value)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-    return date if date.utcoffset() is not None else None
+        came = "something that is not JSON" if answer.body.strip() else "an empty body"
+    return f"{provider} answered HTTP {answer.status} with {came}."

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Final, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from dexbridge.connectors.errors import ConnectorError
+from dexbridge.connectors.http_pool import MAX_BODY_BYTES
 from dexbridge.connectors.project import ProjectConnection
 from dexbridge.connectors.proxies import LOOPBACK_HOSTS
 
@@ -59,6 +60,19 @@ def check_endpoint(value: str) -> str:
 
 HttpEndpoint: TypeAlias = Annotated[str, AfterValidator(check_endpoint)]
 """A configuration field that holds a provider's address; see `check_endpoint`."""
+
+
+class HttpConfiguration(ConnectorConfiguration):
+    """Base of the configuration of a provider over HTTP; a Connector gives `endpoint` its default and description."""
+
+    endpoint: HttpEndpoint
+    max_response_bytes: int = Field(
+        default=MAX_BODY_BYTES,
+        alias="maxResponseBytes",
+        ge=1,
+        le=16 * MAX_BODY_BYTES,
+        description="The largest answer that is read, in bytes.",
+    )
 
 
 def read_configuration(connection: ProjectConnection, model: type[Configuration]) -> Configuration:

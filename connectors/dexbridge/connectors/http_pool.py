@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
@@ -19,14 +19,14 @@ from pydantic import BaseModel
 from dexbridge.connectors.errors import ConnectorError, NoAnswer, NotConnected, SecondRequest
 from dexbridge.connectors.json_body import read_json
 from dexbridge.connectors.proxies import proxy_for
-from dexbridge.connectors.retry_after import parse_retry_after
+from dexbridge.connectors.retry_after import parse_http_date, parse_retry_after
 
 if TYPE_CHECKING:
     import aiohttp
 
 Payload = TypeVar("Payload", bound=BaseModel)
 
-HTTP_TIMEOUT: Final = timedelta(seconds=25)
+HTTP_TIMEOUT: Final = timedelta(seconds=10)
 MAX_BODY_BYTES: Final = 4_194_304
 
 _KEEP_ALIVE: Final = timedelta(seconds=15)
@@ -51,6 +51,11 @@ class HttpAnswer:
     def retry_after(self) -> timedelta | None:
         """The wait the Retry-After header asks for; see `parse_retry_after`."""
         return parse_retry_after(self.headers.get("retry-after"))
+
+    @property
+    def clock(self) -> datetime | None:
+        """The provider's own time, from the Date header."""
+        return parse_http_date(self.headers.get("date"))
 
     def read(self, model: type[Payload]) -> Payload | None:
         """The body as a model; None when it is not whole, not JSON as `read_json` takes it, or not of that shape."""

@@ -1,4 +1,4 @@
-"""The wait a provider asks for in a Retry-After header."""
+"""The wait a provider asks for in a Retry-After header, and the dates of HTTP."""
 
 from __future__ import annotations
 
@@ -26,11 +26,17 @@ def parse_retry_after(value: str | None, *, now: datetime | None = None) -> time
     if seconds := _SECONDS.fullmatch(text):
         delay = timedelta(seconds=ceil(float(seconds[0])))
     else:
-        try:
-            until = parsedate_to_datetime(text)
-        except (ValueError, TypeError, IndexError, OverflowError):
+        until = parse_http_date(text)
+        if until is None:
             return None
-        if until.utcoffset() is None:
-            until = until.replace(tzinfo=UTC)
         delay = until - (now or datetime.now(UTC))
     return min(delay, LONGEST_DELAY) if delay > timedelta(0) else None
+
+
+def parse_http_date(value: str | None) -> datetime | None:
+    """An HTTP date as an aware instant; one without a zone is UTC. None for an absent or malformed one."""
+    try:
+        date = parsedate_to_datetime(value or "")
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return date if date.utcoffset() is not None else date.replace(tzinfo=UTC)

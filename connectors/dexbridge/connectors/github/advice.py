@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 from dexbridge.connectors.failure import FailureKind
-from dexbridge.connectors.github.answers import GitHubAnswer
+from dexbridge.connectors.github.refusal import Refusal
 from dexbridge.connectors.redaction import MASK
 
 Advised: TypeAlias = tuple[FailureKind, str]
@@ -119,28 +119,28 @@ _LIKE_A_TOKEN: Final = re.compile(r"(?=\S*(?:\d|[a-z][A-Z]))[A-Za-z0-9_.+=%~-]{1
 _AFTER_A_PATH: Final = re.compile(r"(https?://[^\s?#]*)[?#]\S*")
 
 
-def advice_for(answer: GitHubAnswer) -> Advised:
+def advice_for(refusal: Refusal) -> Advised:
     """The kind of a refusal, and a text that names the status and what would help.
 
     GitHub's own sentence is quoted, without what looks like a token, only where nothing better is known.
     """
-    kind, advice = _reason(answer)
-    details = f" ({', '.join(answer.faults)})" if answer.faults else ""
-    return kind, f"GitHub answered HTTP {answer.status}{details}: {advice}"
+    kind, advice = _reason(refusal)
+    details = f" ({', '.join(refusal.faults)})" if refusal.faults else ""
+    return kind, f"GitHub answered HTTP {refusal.status}{details}: {advice}"
 
 
-def _reason(answer: GitHubAnswer) -> Advised:
-    if answer.needs_sso:
+def _reason(refusal: Refusal) -> Advised:
+    if refusal.needs_sso:
         return _SINGLE_SIGN_ON
-    if answer.status in {403, 422}:
-        said = answer.said.lower()
+    if refusal.status in {403, 422}:
+        said = refusal.said.lower()
         for phrase, advised in _REASONS:
             if re.search(phrase, said):
                 return advised
-    if answer.status in _STATUSES:
-        return _STATUSES[answer.status]
-    kind, advice = _UNEXPLAINED.get(answer.status, _OTHER)
-    return kind, f'{advice} GitHub says: "{_quoted(answer.said)}"'
+    if refusal.status in _STATUSES:
+        return _STATUSES[refusal.status]
+    kind, advice = _UNEXPLAINED.get(refusal.status, _OTHER)
+    return kind, f'{advice} GitHub says: "{_quoted(refusal.said)}"'
 
 
 def _quoted(said: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dexbridge.connectors.answer_branches import unsuccessful
+from dexbridge.connectors.answer_table import Proof
 from dexbridge.connectors.attempt import Attempt
 from dexbridge.connectors.dispatch import Dispatch
 from dexbridge.connectors.failure import FailureKind
-from dexbridge.connectors.github.advice import advice_for
-from dexbridge.connectors.github.answers import Proof
 from dexbridge.connectors.github.marker import mark
 from dexbridge.connectors.github.models import AddedComment, AddIssueCommentInput
 from dexbridge.connectors.github.payloads import comments_path, to_comment
@@ -24,9 +24,4 @@ async def add_issue_comment(api: RestApi, dispatch: Dispatch[AddIssueCommentInpu
             return dispatch.uncertain(FailureKind.PROTOCOL, "GitHub said created, but named no comment.")
         receipt = dispatch.receipt(added.comment_id, request_id=answer.request_id)
         return dispatch.took("added", AddedComment(comment=added), receipt)
-    if answer.proof is Proof.NOT_DONE_YET:
-        return dispatch.retry(answer.kind, answer.reason, answer.delay)
-    if answer.proof is Proof.NOT_DONE_REFUSED:
-        kind, advice = advice_for(answer)
-        return dispatch.failed("providerRejected", kind, advice, dispatch.receipt(request_id=answer.request_id))
-    return dispatch.uncertain(answer.kind, answer.reason)
+    return unsuccessful(dispatch, answer)

@@ -6,9 +6,8 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from dexbridge.connectors.configuration import ConnectorConfiguration, HttpEndpoint
+from dexbridge.connectors.configuration import HttpConfiguration, HttpEndpoint
 from dexbridge.connectors.definition import CredentialField
-from dexbridge.connectors.http_pool import MAX_BODY_BYTES
 
 MAX_COMMENT_CHARACTERS: Final = 65_000
 """GitHub takes 65,536; the hidden marker needs some of them."""
@@ -19,7 +18,7 @@ REPOSITORY_PATTERN: Final = (
 """Owner and name; a name of dots alone would lead to another place of the API."""
 
 
-class GitHubConfiguration(ConnectorConfiguration):
+class GitHubConfiguration(HttpConfiguration):
     """The `configuration` of a GitHub connection. Its errors never echo a value."""
 
     endpoint: HttpEndpoint = Field(
@@ -31,13 +30,6 @@ class GitHubConfiguration(ConnectorConfiguration):
         strict=False,
         description="The only repositories this connection may be used for, as OWNER/NAME; none listed means all "
         "that the token can see.",
-    )
-    max_response_bytes: int = Field(
-        default=MAX_BODY_BYTES,
-        alias="maxResponseBytes",
-        ge=1,
-        le=16 * MAX_BODY_BYTES,
-        description="The largest answer that is read, in bytes.",
     )
     max_comment_characters: int = Field(
         default=MAX_COMMENT_CHARACTERS,

@@ -17,49 +17,21 @@ from dexbridge.connectors.github.models import (
     for_repositories,
     with_body_limit,
 )
-from dexbridge.connectors.github.operations import ADD_ISSUE_COMMENT, GET_ISSUE, LIST_ISSUE_COMMENTS, TIMEOUT
+from dexbridge.connectors.github.operations import ADD_ISSUE_COMMENT, GET_ISSUE, LIST_ISSUE_COMMENTS
 from dexbridge.connectors.github.reading import get_issue, list_issue_comments
 from dexbridge.connectors.github.reconciling import reconcile
 from dexbridge.connectors.github.rest_api import RestApi
-from dexbridge.connectors.project import ConnectionProject, ConnectionReference, ProjectConnection
+from dexbridge.connectors.http_connection import HttpConnection
+from dexbridge.connectors.http_pool import HTTP_TIMEOUT
+from dexbridge.connectors.project import ConnectionProject, ProjectConnection
 
 
-class Connection:
-    """GitHub as one token sees it. Take it from a project with `new_project_connection`.
+class Connection(HttpConnection[GitHubConfiguration, RestApi]):
+    """GitHub as one token sees it. Take it from a project with `new_project_connection`."""
 
-    Args:
-        connection: the project's connection; credentials are read from it at each call.
-        http_timeout: of one HTTP request, connecting included.
-        settling_time: how long after a request's end GitHub may still need to show its comment to a reader.
-
-    Raises:
-        InvalidConfiguration: the configuration has faults.
-    """
-
-    def __init__(
-        self,
-        connection: ProjectConnection,
-        *,
-        http_timeout: timedelta = TIMEOUT,
-        settling_time: timedelta = SETTLING_TIME,
-    ) -> None:
-        self._connection = connection
-        self._configuration = read_configuration(connection, GitHubConfiguration)
-        self._settling_time = settling_time
-        self._api = RestApi(
-            self._configuration.endpoint,
-            max_response_bytes=self._configuration.max_response_bytes,
-            timeout=http_timeout,
-        )
-        connection.on_close(self.close)
-
-    @property
-    def reference(self) -> ConnectionReference:
-        """Which connection this is."""
-        return self._connection.reference
-
-    def __repr__(self) -> str:
-        return f"<github.Connection {self.reference}>"
+    def _open(self, connection: ProjectConnection, http_timeout: timedelta) -> tuple[GitHubConfiguration, RestApi]:
+        configuration = read_configuration(connection, GitHubConfiguration)
+        return configuration, RestApi(configuration, http_timeout)
 
     def get_issue(self) -> BoundOperation:
         """getIssue: one issue or pull request."""
@@ -91,16 +63,12 @@ class Connection:
             settling_time=self._settling_time,
         )
 
-    async def close(self) -> None:
-        """Closes the HTTP connections; the project does this too. A later call opens new ones."""
-        await self._api.close()
-
 
 def new_project_connection(
     project: ConnectionProject,
     connection_name: str,
     *,
-    http_timeout: timedelta = TIMEOUT,
+    http_timeout: timedelta = HTTP_TIMEOUT,
     settling_time: timedelta = SETTLING_TIME,
 ) -> Connection:
     """Takes the GitHub connection of that name from a project. Closing the project closes it.

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, Final, cast
+from typing import Final
 
+from dexbridge.connectors.answer_table import Proof
 from dexbridge.connectors.configuration import read_configuration
 from dexbridge.connectors.definition import ConnectorDefinition, LiveCheck
 from dexbridge.connectors.errors import ConnectorError
-from dexbridge.connectors.github.advice import advice_for
-from dexbridge.connectors.github.answers import Proof
 from dexbridge.connectors.github.configuration import GITHUB_CREDENTIALS, GitHubConfiguration
 from dexbridge.connectors.github.operations import GITHUB_OPERATIONS
 from dexbridge.connectors.github.rest_api import RestApi
@@ -34,20 +32,18 @@ async def check_live(connection: ProjectConnection) -> LiveCheck:
     token = held.get("token")
     if token is None:
         return LiveCheck(ok=False, message=f"Connection {connection.reference} holds no token to check.")
-    api = RestApi(configuration.endpoint, max_response_bytes=configuration.max_response_bytes, timeout=_CHECK_TIMEOUT)
+    api = RestApi(configuration, _CHECK_TIMEOUT)
     try:
-        answer, scopes = await api.test_token(token, ANY_TIME)
+        answer = await api.test_token(token, ANY_TIME)
     except ConnectorError as error:
         return LiveCheck(ok=False, message=f"token: {error}")
     finally:
         await api.close()
-    if answer.proof is Proof.NOT_DONE_REFUSED:
-        return LiveCheck(ok=False, message=f"token: {advice_for(answer)[1]}")
-    payload: object = answer.payload
-    if answer.proof is not Proof.DONE or not isinstance(payload, dict):
+    if answer.proof is not Proof.DONE or not isinstance(answer.payload, dict):
         return LiveCheck(ok=False, message=f"token: {answer.reason or 'GitHub did not name an account.'}")
-    login: object = cast(Mapping[str, Any], payload).get("login")
+    login: object = answer.fields.get("login")
     account = login if isinstance(login, str) else "an App's installation"
+    scopes = answer.listed("x-oauth-scopes")
     known = {} if scopes is None else {"token": _with_implied(scopes)}
     return LiveCheck(ok=True, account=redact(account, [token]), scopes=known, message="GitHub accepts token.")
 

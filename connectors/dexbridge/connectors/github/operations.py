@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Final
 
+from dexbridge.connectors.answer_branches import mutation_branches, query_branches
 from dexbridge.connectors.github.models import (
     AddedComment,
     AddIssueCommentInput,
@@ -13,21 +13,11 @@ from dexbridge.connectors.github.models import (
     IssueComments,
     ListIssueCommentsInput,
 )
+from dexbridge.connectors.http_pool import HTTP_TIMEOUT
 from dexbridge.connectors.operation import Branch, BranchOutcome, Mutation, Query
 
-TIMEOUT: Final = timedelta(seconds=10)
-"""Of one request. Long enough for GitHub, short enough to say soon what became of a call whose Worker was lost."""
-
-_REJECTED: Final = Branch("providerRejected", BranchOutcome.FAILED, "GitHub refused the call.")
 _NOT_FOUND: Final = Branch(
     "notFound", BranchOutcome.FAILED, "There is no such issue, it moved, or the token may not see it."
-)
-_INVALID_RESPONSE: Final = Branch(
-    "invalidResponse", BranchOutcome.FAILED, "GitHub's answer could not be understood; nothing was changed."
-)
-_DEFECT: Final = Branch("defect", BranchOutcome.FAILED, "Refused before anything was sent to GitHub.")
-_UNCERTAIN: Final = Branch(
-    "uncertain", BranchOutcome.OUTCOME_UNKNOWN, "The request left, and whether GitHub added the comment is unknown."
 )
 _SCOPES: Final = {"token": ("public_repo",)}
 """Of a classic token for public repositories; `repo`, which private ones need, includes it."""
@@ -45,14 +35,12 @@ GET_ISSUE: Final = Query(
     branches=(
         Branch("found", BranchOutcome.SUCCEEDED, "The issue was read."),
         _NOT_FOUND,
-        _REJECTED,
-        _INVALID_RESPONSE,
-        _DEFECT,
+        *query_branches("GitHub"),
     ),
     credentials=("token",),
     scopes=_SCOPES,
     exposed_to_agents=True,
-    timeout=TIMEOUT,
+    timeout=HTTP_TIMEOUT,
 )
 
 LIST_ISSUE_COMMENTS: Final = Query(
@@ -68,14 +56,12 @@ LIST_ISSUE_COMMENTS: Final = Query(
     branches=(
         Branch("read", BranchOutcome.SUCCEEDED, "One page of the comments was read."),
         _NOT_FOUND,
-        _REJECTED,
-        _INVALID_RESPONSE,
-        _DEFECT,
+        *query_branches("GitHub"),
     ),
     credentials=("token",),
     scopes=_SCOPES,
     exposed_to_agents=True,
-    timeout=TIMEOUT,
+    timeout=HTTP_TIMEOUT,
 )
 
 ADD_ISSUE_COMMENT: Final = Mutation(
@@ -90,15 +76,13 @@ ADD_ISSUE_COMMENT: Final = Mutation(
     output=AddedComment,
     branches=(
         Branch("added", BranchOutcome.SUCCEEDED, "GitHub added the comment."),
-        _REJECTED,
-        _UNCERTAIN,
-        _DEFECT,
+        *mutation_branches("GitHub"),
     ),
     credentials=("token",),
     scopes=_SCOPES,
     can_reconcile=True,
     exposed_to_agents=True,
-    timeout=TIMEOUT,
+    timeout=HTTP_TIMEOUT,
     recommends_approval=True,
 )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dexbridge.connectors.answer_branches import INVALID_RESPONSE, PROVIDER_REJECTED, unsuccessful
+from dexbridge.connectors.answer_table import JudgedAnswer, Proof
 from dexbridge.connectors.attempt import Attempt
 from dexbridge.connectors.dispatch import Dispatch
 from dexbridge.connectors.failure import FailureKind
-from dexbridge.connectors.github.advice import advice_for
-from dexbridge.connectors.github.answers import GitHubAnswer, Proof
+from dexbridge.connectors.github.answers import has_next_page
 from dexbridge.connectors.github.models import FoundIssue, GetIssueInput, IssueComments, ListIssueCommentsInput
 from dexbridge.connectors.github.payloads import comments_path, raw_comments, to_comment, to_issue
 from dexbridge.connectors.github.rest_api import RestApi
@@ -37,24 +38,19 @@ async def list_issue_comments(api: RestApi, dispatch: Dispatch[ListIssueComments
     query = {"per_page": str(given.page_size), "page": str(page)}
     answer = await api.get(dispatch.credential("token"), dispatch.leave, comments_path(given), query)
     if answer.kind is FailureKind.RESPONSE_TOO_LARGE:
-        return dispatch.failed("invalidResponse", answer.kind, _smaller(page, given.page_size))
+        return dispatch.failed(INVALID_RESPONSE, answer.kind, _smaller(page, given.page_size))
     if answer.proof is not Proof.DONE:
         return _not_read(dispatch, answer)
     raw = raw_comments(answer.payload)
     if raw is None:
         return _malformed(dispatch, "comments")
     comments = tuple(comment for comment in map(to_comment, raw) if comment is not None)
-    found = IssueComments(comments=comments, next_cursor=str(page + 1) if answer.has_next else None)
+    found = IssueComments(comments=comments, next_cursor=str(page + 1) if has_next_page(answer) else None)
     return dispatch.took("read", found, dispatch.receipt(request_id=answer.request_id))
 
 
-def _not_read(dispatch: AnyRead, answer: GitHubAnswer) -> Attempt:
-    if answer.proof in {Proof.NOT_DONE_YET, Proof.UNAVAILABLE}:
-        return dispatch.retry(answer.kind, answer.reason, answer.delay)
-    if answer.proof is Proof.NOT_DONE_REFUSED:
-        kind, advice = advice_for(answer)
-        return dispatch.failed("notFound" if answer.status in _NO_SUCH else "providerRejected", kind, advice)
-    return dispatch.failed("invalidResponse", answer.kind, answer.reason)
+def _not_read(dispatch: AnyRead, answer: JudgedAnswer) -> Attempt:
+    return unsuccessful(dispatch, answer, refusal="notFound" if answer.status in _NO_SUCH else PROVIDER_REJECTED)
 
 
 def _smaller(page: int, page_size: int) -> str:
@@ -69,5 +65,5 @@ def _smaller(page: int, page_size: int) -> str:
 
 def _malformed(dispatch: AnyRead, what: str) -> Attempt:
     return dispatch.failed(
-        "invalidResponse", FailureKind.PROTOCOL, f"GitHub's answer does not hold the {what} it should."
+        INVALID_RESPONSE, FailureKind.PROTOCOL, f"GitHub's answer does not hold the {what} it should."
     )

@@ -6,10 +6,11 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from dexbridge.connectors.answer_branches import unread
+from dexbridge.connectors.answer_table import Proof
 from dexbridge.connectors.dispatch import Inquiry
 from dexbridge.connectors.failure import FailureKind
-from dexbridge.connectors.github.advice import advice_for
-from dexbridge.connectors.github.answers import GitHubAnswer, Proof
+from dexbridge.connectors.github.answers import has_next_page
 from dexbridge.connectors.github.marker import call_id_of, mark
 from dexbridge.connectors.github.models import AddedComment, AddIssueCommentInput
 from dexbridge.connectors.github.payloads import Raw, comments_path, raw_comments, to_comment
@@ -45,7 +46,7 @@ async def reconcile(api: RestApi, inquiry: Inquiry[AddIssueCommentInput]) -> Rec
             size //= 2
             continue
         if answer.proof is not Proof.DONE:
-            return _unread(answer)
+            return unread(answer, _UNREAD)
         if answer.clock is not None and abs(datetime.now(UTC) - answer.clock) >= _CLOCK_SLACK:
             return CannotTell("This machine's clock and GitHub's are too far apart to look in the right window.")
         comments = raw_comments(answer.payload)
@@ -57,20 +58,12 @@ async def reconcile(api: RestApi, inquiry: Inquiry[AddIssueCommentInput]) -> Rec
                 receipt = inquiry.receipt(found.comment_id, request_id=answer.request_id)
                 return FoundSent(AddedComment(comment=found), receipt)
             may_be_ours = may_be_ours or _may_be_ours(raw, inquiry)
-        if not answer.has_next:
+        if not has_next_page(answer):
             return _absent(may_be_ours=may_be_ours)
         seen += size
         if time.monotonic() >= stop_at:
             break
     return CannotTell(f"More comments were written meanwhile than the {seen} that could be read; look at the issue.")
-
-
-def _unread(answer: GitHubAnswer) -> CannotTell:
-    if answer.proof is Proof.NOT_DONE_REFUSED:
-        return CannotTell(f"{_UNREAD} {advice_for(answer)[1]}")
-    if answer.kind is FailureKind.RESPONSE_TOO_LARGE:
-        return CannotTell(f"{_UNREAD} {answer.reason}")
-    return look_again(f"{_UNREAD} {answer.reason}", answer.delay)
 
 
 def _absent(*, may_be_ours: bool) -> Reconciliation:

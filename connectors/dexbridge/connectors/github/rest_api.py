@@ -6,73 +6,37 @@ notes say that it sends again after a 5xx by default. What a library would add h
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from dexbridge.connectors.errors import CredentialsUnavailable
-from dexbridge.connectors.github.answers import GitHubAnswer, read_answer
-from dexbridge.connectors.http_pool import HttpAnswer, HttpPool, Leave
+from dexbridge.connectors.answer_table import JudgedAnswer
+from dexbridge.connectors.github.answers import read_answer
+from dexbridge.connectors.github.configuration import GitHubConfiguration
+from dexbridge.connectors.http_api import HttpApi
+from dexbridge.connectors.http_pool import Leave
 from dexbridge.connectors.secret import Secret
 
 API_VERSION: Final = "2022-11-28"
 
-_TOKEN: Final = re.compile(r"[!-~]+")
+_HEADERS: Final = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": API_VERSION}
 
 
-class RestApi:
-    """GitHub's REST API at one endpoint. One call is one HTTP request, and its answer is classified by us.
+class RestApi(HttpApi):
+    """GitHub's REST API at one endpoint. One call is one HTTP request, and its answer is judged by GitHub's rows."""
 
-    Args:
-        endpoint: such as `https://api.github.com`.
-        max_response_bytes: the largest body that is read.
-        timeout: of one request, connecting included.
-    """
+    def __init__(self, configuration: GitHubConfiguration, timeout: timedelta) -> None:
+        super().__init__("GitHub", configuration, timeout)
 
-    def __init__(self, endpoint: str, *, max_response_bytes: int, timeout: timedelta) -> None:
-        self._endpoint = endpoint
-        self._max_response_bytes = max_response_bytes
-        self._pool = HttpPool(timeout)
-
-    async def get(self, token: Secret, leave: Leave, path: str, query: Mapping[str, str] | None = None) -> GitHubAnswer:
+    async def get(self, token: Secret, leave: Leave, path: str, query: Mapping[str, str] | None = None) -> JudgedAnswer:
         """Reads; raises NeverSent or NoAnswer."""
-        return read_answer(await self._send(token, leave, "GET", path, params=query), done=200)
+        return read_answer(await self.send(token, leave, "GET", path, headers=_HEADERS, params=query), done=200)
 
-    async def post(self, token: Secret, leave: Leave, path: str, body: Mapping[str, Any]) -> GitHubAnswer:
+    async def post(self, token: Secret, leave: Leave, path: str, body: Mapping[str, Any]) -> JudgedAnswer:
         """Creates; raises NeverSent or NoAnswer."""
-        return read_answer(await self._send(token, leave, "POST", path, json=dict(body)), done=201)
+        return read_answer(await self.send(token, leave, "POST", path, headers=_HEADERS, json=dict(body)), done=201)
 
-    async def test_token(self, token: Secret, leave: Leave) -> tuple[GitHubAnswer, tuple[str, ...] | None]:
-        """Whose the token is, and a classic token's scopes, None for other tokens; raises NeverSent or NoAnswer."""
+    async def test_token(self, token: Secret, leave: Leave) -> JudgedAnswer:
+        """Whose the token is; X-OAuth-Scopes has a classic token's scopes. Raises NeverSent or NoAnswer."""
         is_installation = token.reveal().startswith("ghs_")  # an App's installation has no user
-        answer = await self._send(token, leave, "GET", "/rate_limit" if is_installation else "/user")
-        scopes = answer.headers.get("x-oauth-scopes")
-        if scopes is None:
-            return read_answer(answer, done=200), None
-        return read_answer(answer, done=200), tuple(part.strip() for part in scopes.split(",") if part.strip())
-
-    async def close(self) -> None:
-        """Closes the HTTP connections."""
-        await self._pool.close()
-
-    async def _send(self, token: Secret, leave: Leave, verb: str, path: str, **request: Any) -> HttpAnswer:
-        if not _TOKEN.fullmatch(token.reveal()):
-            raise CredentialsUnavailable(
-                "The GitHub token of this connection holds a blank, a line break or another character no token has; "
-                "copy it again.",
-                told="The token of this connection holds a line break or another character no token has.",
-            )
-        return await self._pool.request(
-            verb,
-            f"{self._endpoint}{path}",
-            leave=leave,
-            headers={
-                "Authorization": f"Bearer {token.reveal()}",
-                "Accept": "application/vnd.github+json",
-                "X-GitHub-Api-Version": API_VERSION,
-                "User-Agent": "dexbridge",
-            },
-            max_body_bytes=self._max_response_bytes,
-            **request,
-        )
+        return await self.get(token, leave, "/rate_limit" if is_installation else "/user")

@@ -6,13 +6,12 @@ Source: Slack's pages "Using the Web API" and "Rate limits". `ok` alone is not e
 from __future__ import annotations
 
 import re
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 from dexbridge.connectors.answer_table import Finding, JudgedAnswer, Proof, judge
 from dexbridge.connectors.failure import FailureKind
 from dexbridge.connectors.http_pool import HttpAnswer
-
-SlackAnswer: TypeAlias = JudgedAnswer
+from dexbridge.connectors.slack.advice import advice_for
 
 _UNCLEAR_CODES: Final = frozenset({"fatal_error", "internal_error", "request_timeout", "service_unavailable"})
 _LIMIT_CODES: Final = frozenset({"ratelimited", "rate_limited"})
@@ -20,7 +19,7 @@ _SAYS_OK: Final = re.compile(rb'"ok"\s*:\s*true\b')
 _CODE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,80}")
 
 
-def read_answer(answer: HttpAnswer) -> SlackAnswer:
+def read_answer(answer: HttpAnswer) -> JudgedAnswer:
     """Classifies one answer."""
     return judge(answer, provider="Slack", rows=(_too_many, _done, _both, _code), request_id_header="x-slack-req-id")
 
@@ -54,12 +53,13 @@ def _code(answer: HttpAnswer, payload: Any) -> Finding | None:
         return _limited(answer, code)
     if code in _UNCLEAR_CODES:
         return Finding(Proof.UNAVAILABLE, FailureKind.AVAILABILITY, f"Slack answered {code}.")
-    return Finding(Proof.NOT_DONE_REFUSED, FailureKind.PROVIDER_REJECTION, code=code)
+    kind, advice = advice_for(code)
+    return Finding(Proof.NOT_DONE_REFUSED, kind, advice, code)
 
 
 def _limited(answer: HttpAnswer, code: str) -> Finding:
-    reason = "Slack's rate limit was reached, nothing was done."
-    return Finding(Proof.NOT_DONE_LIMITED, FailureKind.RATE_LIMIT, reason, code, answer.retry_after)
+    reason = "Slack's rate limit was reached."
+    return Finding(Proof.NOT_DONE_YET, FailureKind.RATE_LIMIT, reason, code, answer.retry_after)
 
 
 def _code_of(payload: Any) -> str:

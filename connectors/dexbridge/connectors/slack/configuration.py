@@ -6,9 +6,8 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from dexbridge.connectors.configuration import ConnectorConfiguration, HttpEndpoint
+from dexbridge.connectors.configuration import HttpConfiguration, HttpEndpoint
 from dexbridge.connectors.definition import CredentialField
-from dexbridge.connectors.http_pool import MAX_BODY_BYTES
 
 DEFAULT_TEXT_LIMIT: Final = 4_000
 LARGEST_TEXT_LIMIT: Final = 40_000
@@ -16,7 +15,7 @@ LARGEST_TEXT_LIMIT: Final = 40_000
 CHANNEL_PATTERN: Final = r"^[CGD][A-Z0-9]{2,}$"
 
 
-class SlackConfiguration(ConnectorConfiguration):
+class SlackConfiguration(HttpConfiguration):
     """The `configuration` of a Slack connection. Its errors never echo a value."""
 
     endpoint: HttpEndpoint = Field(
@@ -28,13 +27,6 @@ class SlackConfiguration(ConnectorConfiguration):
         strict=False,
         description="The only channels this connection may post to, by ID; none listed means every channel it can "
         "post to. Reading is not limited.",
-    )
-    max_response_bytes: int = Field(
-        default=MAX_BODY_BYTES,
-        alias="maxResponseBytes",
-        ge=1,
-        le=16 * MAX_BODY_BYTES,
-        description="The largest answer that is read, in bytes.",
     )
     max_message_characters: int = Field(
         default=DEFAULT_TEXT_LIMIT,

@@ -8,7 +8,9 @@ from functools import partial
 from dexbridge.connectors.binding import SETTLING_TIME, bind_operation
 from dexbridge.connectors.bound_operation import BoundOperation
 from dexbridge.connectors.configuration import InvalidConfiguration, read_configuration
-from dexbridge.connectors.project import ConnectionProject, ConnectionReference, ProjectConnection
+from dexbridge.connectors.http_connection import HttpConnection
+from dexbridge.connectors.http_pool import HTTP_TIMEOUT
+from dexbridge.connectors.project import ConnectionProject, ProjectConnection
 from dexbridge.connectors.slack.configuration import SlackConfiguration
 from dexbridge.connectors.slack.models import (
     GetThreadReplyInput,
@@ -24,7 +26,6 @@ from dexbridge.connectors.slack.operations import (
     LIST_THREAD_MESSAGES,
     POST_CHANNEL_MESSAGE,
     POST_THREAD_REPLY,
-    TIMEOUT,
 )
 from dexbridge.connectors.slack.posting import post
 from dexbridge.connectors.slack.reading import get_thread_reply, list_thread_messages
@@ -34,42 +35,12 @@ from dexbridge.connectors.slack.web_api import WebApi
 InvalidSlackConfiguration = InvalidConfiguration
 
 
-class Connection:
-    """Slack as one account sees it. Take it from a project with `new_project_connection`.
+class Connection(HttpConnection[SlackConfiguration, WebApi]):
+    """Slack as one account sees it. Take it from a project with `new_project_connection`."""
 
-    Args:
-        connection: the project's connection; credentials are read from it at each call.
-        http_timeout: of one HTTP request, connecting included.
-        settling_time: how long after a request's end Slack may still need to show its message to a reader.
-
-    Raises:
-        InvalidSlackConfiguration: the configuration has faults.
-    """
-
-    def __init__(
-        self,
-        connection: ProjectConnection,
-        *,
-        http_timeout: timedelta = TIMEOUT,
-        settling_time: timedelta = SETTLING_TIME,
-    ) -> None:
-        self._connection = connection
-        self._configuration = read_configuration(connection, SlackConfiguration)
-        self._settling_time = settling_time
-        self._api = WebApi(
-            self._configuration.endpoint,
-            max_response_bytes=self._configuration.max_response_bytes,
-            timeout=http_timeout,
-        )
-        connection.on_close(self.close)
-
-    @property
-    def reference(self) -> ConnectionReference:
-        """Which connection this is."""
-        return self._connection.reference
-
-    def __repr__(self) -> str:
-        return f"<slack.Connection {self.reference}>"
+    def _open(self, connection: ProjectConnection, http_timeout: timedelta) -> tuple[SlackConfiguration, WebApi]:
+        configuration = read_configuration(connection, SlackConfiguration)
+        return configuration, WebApi(configuration, http_timeout)
 
     def list_thread_messages(self) -> BoundOperation:
         """listThreadMessages: one page of a thread. Needs `user_token`, or else `bot_token`."""
@@ -115,16 +86,12 @@ class Connection:
         limited = with_text_limit(model, self._configuration.max_message_characters)
         return for_channels(limited, self._configuration.channels)
 
-    async def close(self) -> None:
-        """Closes the HTTP connections; the project does this too. A later call opens new ones."""
-        await self._api.close()
-
 
 def new_project_connection(
     project: ConnectionProject,
     connection_name: str,
     *,
-    http_timeout: timedelta = TIMEOUT,
+    http_timeout: timedelta = HTTP_TIMEOUT,
     settling_time: timedelta = SETTLING_TIME,
 ) -> Connection:
     """Takes the Slack connection of that name from a project. Closing the project closes it.

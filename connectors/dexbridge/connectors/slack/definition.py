@@ -13,7 +13,6 @@ from dexbridge.connectors.http_pool import ANY_TIME
 from dexbridge.connectors.project import ProjectConnection
 from dexbridge.connectors.redaction import redact
 from dexbridge.connectors.secret import Secret
-from dexbridge.connectors.slack.advice import advice_for
 from dexbridge.connectors.slack.configuration import SLACK_CREDENTIALS, SlackConfiguration
 from dexbridge.connectors.slack.operations import SLACK_OPERATIONS
 from dexbridge.connectors.slack.web_api import WebApi
@@ -32,7 +31,7 @@ async def check_live(connection: ProjectConnection) -> LiveCheck:
     tokens = {name: held[name] for name in _CHECKED if name in held}
     if not tokens:
         return LiveCheck(ok=False, message=f"Connection {connection.reference} holds no token to check.")
-    api = WebApi(configuration.endpoint, max_response_bytes=configuration.max_response_bytes, timeout=_CHECK_TIMEOUT)
+    api = WebApi(configuration, _CHECK_TIMEOUT)
     try:
         return await _check_tokens(api, tokens)
     finally:
@@ -43,17 +42,16 @@ async def _check_tokens(api: WebApi, tokens: dict[str, Secret]) -> LiveCheck:
     account, scopes, faults = "", dict[str, tuple[str, ...]](), list[str]()
     for name, token in tokens.items():
         try:
-            answer, granted = await api.test_token(token, ANY_TIME)
+            answer = await api.test_token(token, ANY_TIME)
         except ConnectorError as error:
             faults.append(f"{name}: {error}")
             continue
         if answer.proof is Proof.DONE:
+            granted = answer.listed("x-oauth-scopes")
             if granted is not None:
                 scopes[name] = granted
             who = [str(answer.fields.get(key, "")) for key in ("user", "team")]
             account = account or " in ".join(part for part in who if part)
-        elif answer.proof is Proof.NOT_DONE_REFUSED:
-            faults.append(f"{name}: {advice_for(answer.code)[1]}")
         else:
             faults.append(f"{name}: {answer.reason}")
     message = "; ".join(faults) or "Slack accepts " + " and ".join(tokens) + "."

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Final
 
+from dexbridge.connectors.answer_branches import mutation_branches, query_branches
+from dexbridge.connectors.http_pool import HTTP_TIMEOUT
 from dexbridge.connectors.operation import Branch, BranchOutcome, Mutation, Query
 from dexbridge.connectors.slack.models import (
     GetThreadReplyInput,
@@ -17,19 +18,6 @@ from dexbridge.connectors.slack.models import (
 )
 from dexbridge.connectors.slack.posted import OUTSIDE_THREAD, SENT
 
-TIMEOUT: Final = timedelta(seconds=10)
-"""Of one request. Long enough for Slack, short enough to say soon what became of a call whose Worker was lost."""
-
-_REJECTED: Final = Branch(
-    "providerRejected", BranchOutcome.FAILED, "Slack refused the call with a conclusive error code."
-)
-_INVALID_RESPONSE: Final = Branch(
-    "invalidResponse", BranchOutcome.FAILED, "Slack's answer could not be understood; nothing was changed."
-)
-_DEFECT: Final = Branch("defect", BranchOutcome.FAILED, "Refused before anything was sent to Slack.")
-_UNCERTAIN: Final = Branch(
-    "uncertain", BranchOutcome.OUTCOME_UNKNOWN, "The request left, and whether Slack posted it is unknown."
-)
 _SENT: Final = Branch(SENT, BranchOutcome.SUCCEEDED, "Slack posted the message.")
 _OUTSIDE_THREAD: Final = Branch(
     OUTSIDE_THREAD,
@@ -56,15 +44,13 @@ LIST_THREAD_MESSAGES: Final = Query(
     output=ThreadMessages,
     branches=(
         Branch("read", BranchOutcome.SUCCEEDED, "One page of the thread was read."),
-        _REJECTED,
-        _INVALID_RESPONSE,
-        _DEFECT,
+        *query_branches("Slack"),
     ),
     credentials=("user_token",),
     stand_ins=_READER,
     scopes={"user_token": _USER_SCOPES},
     exposed_to_agents=True,
-    timeout=TIMEOUT,
+    timeout=HTTP_TIMEOUT,
 )
 
 GET_THREAD_REPLY: Final = Query(
@@ -77,15 +63,13 @@ GET_THREAD_REPLY: Final = Query(
     branches=(
         Branch("found", BranchOutcome.SUCCEEDED, "The reply was found."),
         Branch("notFound", BranchOutcome.FAILED, "The thread has no reply with that timestamp."),
-        _REJECTED,
-        _INVALID_RESPONSE,
-        _DEFECT,
+        *query_branches("Slack"),
     ),
     credentials=("user_token",),
     stand_ins=_READER,
     scopes={"user_token": _USER_SCOPES},
     exposed_to_agents=True,
-    timeout=TIMEOUT,
+    timeout=HTTP_TIMEOUT,
 )
 
 POST_CHANNEL_MESSAGE: Final = Mutation(
@@ -98,14 +82,14 @@ POST_CHANNEL_MESSAGE: Final = Mutation(
     ),
     input=PostChannelMessageInput,
     output=PostedMessage,
-    branches=(_SENT, _REJECTED, _UNCERTAIN, _DEFECT),
+    branches=(_SENT, *mutation_branches("Slack")),
     credentials=("bot_token",),
     reconcile_credentials=("user_token",),
     stand_ins=_READER,
     scopes={"bot_token": ("chat:write",), "user_token": _USER_SCOPES},
     can_reconcile=True,
     exposed_to_agents=True,
-    timeout=TIMEOUT,
+    timeout=HTTP_TIMEOUT,
 )
 
 POST_THREAD_REPLY: Final = Mutation(
@@ -118,14 +102,14 @@ POST_THREAD_REPLY: Final = Mutation(
     ),
     input=PostThreadReplyInput,
     output=PostedMessage,
-    branches=(_SENT, _OUTSIDE_THREAD, _REJECTED, _UNCERTAIN, _DEFECT),
+    branches=(_SENT, _OUTSIDE_THREAD, *mutation_branches("Slack")),
     credentials=("bot_token",),
     reconcile_credentials=("user_token",),
     stand_ins=_READER,
     scopes={"bot_token": ("chat:write",), "user_token": _USER_SCOPES},
     can_reconcile=True,
     exposed_to_agents=True,
-    timeout=TIMEOUT,
+    timeout=HTTP_TIMEOUT,
 )
 
 SLACK_OPERATIONS: Final = (

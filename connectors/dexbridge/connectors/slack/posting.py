@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any, Final, cast
 
-from dexbridge.connectors.answer_table import Proof
+from dexbridge.connectors.answer_branches import unsuccessful
+from dexbridge.connectors.answer_table import JudgedAnswer, Proof
 from dexbridge.connectors.attempt import Attempt
 from dexbridge.connectors.dispatch import Dispatch
 from dexbridge.connectors.failure import FailureKind
-from dexbridge.connectors.slack.advice import advice_for
-from dexbridge.connectors.slack.answers import SlackAnswer
 from dexbridge.connectors.slack.messages import RawMessage, text_field
 from dexbridge.connectors.slack.models import PostThreadReplyInput
 from dexbridge.connectors.slack.outgoing import sent_fields
@@ -41,7 +40,7 @@ async def post(api: WebApi, dispatch: Dispatch[Any]) -> Attempt:
     return _outcome(dispatch, given, answer)
 
 
-def _outcome(dispatch: Dispatch[Any], given: PostInput, answer: SlackAnswer) -> Attempt:
+def _outcome(dispatch: Dispatch[Any], given: PostInput, answer: JudgedAnswer) -> Attempt:
     if answer.proof is Proof.DONE:
         timestamp, channel = answer.fields.get("ts"), text_field(answer.fields, "channel")
         if not isinstance(timestamp, str) or not _TIMESTAMP.fullmatch(timestamp) or channel is None:
@@ -51,9 +50,4 @@ def _outcome(dispatch: Dispatch[Any], given: PostInput, answer: SlackAnswer) -> 
         branch, posted = posted_message(given, channel, timestamp, raw)
         receipt = dispatch.receipt(timestamp, request_id=answer.request_id, metadata=where(posted.message))
         return dispatch.took(branch, posted, receipt)
-    if answer.proof is Proof.NOT_DONE_LIMITED:
-        return dispatch.retry(answer.kind, answer.reason, answer.delay)
-    if answer.proof is Proof.NOT_DONE_REFUSED:
-        kind, advice = advice_for(answer.code)
-        return dispatch.failed("providerRejected", kind, advice, dispatch.receipt(request_id=answer.request_id))
-    return dispatch.uncertain(answer.kind, answer.reason)
+    return unsuccessful(dispatch, answer)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dexbridge.connectors.answer_table import Proof
+from dexbridge.connectors.answer_branches import INVALID_RESPONSE, PROVIDER_REJECTED, unsuccessful
+from dexbridge.connectors.answer_table import JudgedAnswer, Proof
 from dexbridge.connectors.attempt import Attempt
 from dexbridge.connectors.dispatch import Dispatch
 from dexbridge.connectors.failure import FailureKind
-from dexbridge.connectors.slack.advice import advice_for
-from dexbridge.connectors.slack.answers import SlackAnswer
 from dexbridge.connectors.slack.messages import next_cursor, raw_page, to_message
 from dexbridge.connectors.slack.models import (
     GetThreadReplyInput,
@@ -30,7 +29,7 @@ async def list_thread_messages(api: WebApi, dispatch: Dispatch[ListThreadMessage
         arguments["cursor"] = given.cursor
     answer = await _replies(api, dispatch, arguments)
     if answer.proof is not Proof.DONE:
-        return _not_read(dispatch, answer)
+        return unsuccessful(dispatch, answer)
     found = raw_page(answer.fields)
     if found is None:
         return _malformed(dispatch)
@@ -56,11 +55,8 @@ async def get_thread_reply(api: WebApi, dispatch: Dispatch[GetThreadReplyInput])
             "limit": "2",  # Slack puts the thread's first message on every page
         },
     )
-    if answer.code in NO_SUCH:
-        _, advice = advice_for(answer.code)
-        return dispatch.failed("notFound", FailureKind.NOT_FOUND, advice)
     if answer.proof is not Proof.DONE:
-        return _not_read(dispatch, answer)
+        return unsuccessful(dispatch, answer, refusal="notFound" if answer.code in NO_SUCH else PROVIDER_REJECTED)
     page = raw_page(answer.fields)
     if page is None:
         return _malformed(dispatch)
@@ -76,20 +72,11 @@ async def get_thread_reply(api: WebApi, dispatch: Dispatch[GetThreadReplyInput])
     )
 
 
-async def _replies(api: WebApi, dispatch: AnyRead, arguments: dict[str, str]) -> SlackAnswer:
+async def _replies(api: WebApi, dispatch: AnyRead, arguments: dict[str, str]) -> JudgedAnswer:
     return await api.read(dispatch.credential("user_token"), dispatch.leave, "conversations.replies", arguments)
-
-
-def _not_read(dispatch: AnyRead, answer: SlackAnswer) -> Attempt:
-    if answer.proof in {Proof.NOT_DONE_LIMITED, Proof.UNAVAILABLE}:
-        return dispatch.retry(answer.kind, answer.reason, answer.delay)
-    if answer.proof is Proof.NOT_DONE_REFUSED:
-        kind, advice = advice_for(answer.code)
-        return dispatch.failed("providerRejected", kind, advice)
-    return dispatch.failed("invalidResponse", answer.kind, answer.reason)
 
 
 def _malformed(dispatch: AnyRead) -> Attempt:
     return dispatch.failed(
-        "invalidResponse", FailureKind.PROTOCOL, "Slack's answer does not hold the messages it should."
+        INVALID_RESPONSE, FailureKind.PROTOCOL, "Slack's answer does not hold the messages it should."
     )

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from dexbridge.connectors.answer_table import Proof
+from dexbridge.connectors.answer_branches import unread
+from dexbridge.connectors.answer_table import JudgedAnswer, Proof
 from dexbridge.connectors.dispatch import Inquiry
-from dexbridge.connectors.failure import FailureKind
 from dexbridge.connectors.http_pool import ANY_TIME
 from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation, look_again
-from dexbridge.connectors.slack.advice import advice_for
-from dexbridge.connectors.slack.answers import SlackAnswer
 from dexbridge.connectors.slack.messages import RawMessage, bot_of, is_tombstone, metadata_of, next_cursor, raw_page
 from dexbridge.connectors.slack.models import PostThreadReplyInput
 from dexbridge.connectors.slack.posted import PostInput, posted_message, where
@@ -97,10 +95,10 @@ class _Search:
             arguments = {**arguments, "cursor": cursor}
         return CannotTell(f"More messages were written meanwhile than {MAX_READS} pages hold; look in Slack.")
 
-    def _see(self, answer: SlackAnswer) -> Reconciliation | None:
+    def _see(self, answer: JudgedAnswer) -> Reconciliation | None:
         """What one page tells; None when the message is not on it."""
         if answer.proof is not Proof.DONE:
-            return _unread(answer)
+            return unread(answer, f"{_UNREAD}.")
         if answer.clock is not None and abs(datetime.now(UTC) - answer.clock) >= _CLOCK_SLACK:
             return CannotTell("This machine's clock and Slack's are too far apart to look in the right window.")
         page = raw_page(answer.fields)
@@ -155,13 +153,3 @@ def _may_be_ours(raw: RawMessage, text: str) -> bool:
         return False
     found, sent = (_NO_WORD.sub("", plain_text(each)) for each in (str(raw.get("text") or ""), text))
     return bot_of(raw) is not None or found == sent
-
-
-def _unread(answer: SlackAnswer) -> CannotTell:
-    if answer.proof is Proof.NOT_DONE_REFUSED:
-        return CannotTell(f"{_UNREAD}. {advice_for(answer.code)[1]}")
-    if answer.proof is Proof.NOT_DONE_LIMITED:
-        return look_again(f"{_UNREAD}: its rate limit was reached.", answer.delay)
-    if answer.kind is FailureKind.RESPONSE_TOO_LARGE:
-        return CannotTell(f"{_UNREAD}. {answer.reason}")
-    return look_again(f"{_UNREAD}. {answer.reason}")
