@@ -19,26 +19,34 @@ def unclear(name: str) -> Trouble:
 
 
 NO_NOTE = 'return dispatch.uncertain(FailureKind.PROTOCOL, "The provider said created, but named no note.")'
-ANY_STATUS = 'return dispatch.uncertain(FailureKind.AVAILABILITY, f"The provider answered HTTP {answer.status}.")'
 GET = 'answer = await provider.get(dispatch.credential("api_key"), dispatch.leave, path)'
 POST = 'answer = await provider.post(dispatch.credential("api_key"), dispatch.leave, "/notes", body)'
-CHECK_NOTE = 'if note is None:\n            return dispatch.failed("invalidResponse"'
-UNREAD = 'if found is None:\n        return CannotTell(f"The notes could not be searched (HTTP {answer.status}).")'
-HEADERS = 'return {"Authorization": f"Bearer {api_key.reveal()}", "Accept": "application/json"}'
+UNDONE = "if answer.proof is not Proof.DONE:\n        return unsuccessful(dispatch, answer)\n"
+CHECK_NOTE = "if note is None:\n        return dispatch.failed(INVALID_RESPONSE"
+UNREAD = 'return unread(answer, "The notes could not be searched.")'
+SENT = 'return read_answer(await self.send(api_key, leave, "GET", path, params=query), done=200)'
+HEAD = "super().__init__(TITLE, configuration, http_timeout)"
+OWN_FORM = 'if not 400 <= answer.status < 500 or not isinstance(payload, dict) or "error" not in payload:'
+
+
+def undone(instead: str) -> str:
+    """What an author may do with an answer that is not DONE, instead of `unsuccessful`."""
+    return UNDONE.replace("return unsuccessful(dispatch, answer)", instead)
+
+
+FAILED = 'return dispatch.failed("providerRejected", answer.kind, "no")'
 
 REQUESTS: list[tuple[str, str, str, str, str, str]] = [
-    (NO_NOTE, 'return dispatch.failed("refused", FailureKind.PROTOCOL, "no note")', "addNote", "an empty body",
-     "must be uncertain", "an unreadable success called a failure"),
-    (ANY_STATUS, 'return dispatch.retry(FailureKind.AVAILABILITY, "try again")', "addNote", "HTTP 503",
+    (NO_NOTE, 'return dispatch.failed("providerRejected", FailureKind.PROTOCOL, "no note")', "addNote",
+     "an empty JSON object", "must be uncertain", "an unreadable success called a failure"),
+    (UNDONE, undone("return dispatch.retry(answer.kind, answer.reason)"), "addNote", "HTTP 503",
      "must be uncertain", "a write sent again after a 5xx"),
-    (ANY_STATUS, 'return dispatch.failed("refused", FailureKind.AVAILABILITY, "no")', "addNote", "redirect",
-     "must be uncertain", "a redirect called a failure"),
-    ("if 400 <= answer.status < 500 and answer.status != 408:", "if 400 <= answer.status < 500:", "addNote",
-     "HTTP 408", "must be uncertain", "a timeout called a failure"),
+    (UNDONE, undone(FAILED), "addNote", "redirect", "must be uncertain", "a redirect called a failure"),
+    (UNDONE, undone(FAILED), "addNote", "HTTP 408", "must be uncertain", "a timeout called a failure"),
     (POST, f"{POST}\n    {POST.replace('dispatch.leave', 'ANY_TIME')}", "addNote", "HTTP 500",
      "One dispatch is one request", "a second request"),
-    (CHECK_NOTE, CHECK_NOTE.replace("note is None", "not note and not note.id"), "getNote", "a page of HTML",
-     "broke on 'a page of HTML'", "an answer used unchecked"),
+    (CHECK_NOTE, CHECK_NOTE.replace("note is None", "not note and not note.id"), "getNote", "an empty JSON object",
+     "broke on 'an empty JSON object'", "an answer used unchecked"),
 ]  # fmt: skip
 
 
@@ -60,18 +68,30 @@ def test_a_wrong_outcome_is_found(
         suite.test_an_unclear_answer_is_never_a_success_and_never_sent_again(operation_id, unclear(trouble), caplog)
 
 
+def test_a_row_that_takes_every_answer_for_a_no_is_found(changed: Change, caplog: pytest.LogCaptureFixture) -> None:
+    suite = changed("answers.py", OWN_FORM, "if answer.status == 200:", ("answers.py", '"id" in payload', "False"))
+    with pytest.raises(pytest.fail.Exception, match="must be uncertain"):
+        suite.test_an_unclear_answer_is_never_a_success_and_never_sent_again(
+            "addNote", unclear("a page of HTML"), caplog
+        )
+
+
+@pytest.mark.parametrize("name", ["HTTP 500", "HTTP 408", "redirect", "truncated"])
+def test_no_row_of_an_author_can_make_an_unclear_answer_a_no(
+    changed: Change, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    suite = changed("answers.py", OWN_FORM, "if answer.status == 200:", ("answers.py", '"id" in payload', "False"))
+    suite.test_an_unclear_answer_is_never_a_success_and_never_sent_again("addNote", unclear(name), caplog)
+
+
 def test_a_refusal_sent_again_is_found(changed: Change, caplog: pytest.LogCaptureFixture) -> None:
-    refusal = "if 400 <= answer.status < 500 and answer.status != 408:\n"
-    again = f'{refusal}        return dispatch.retry(FailureKind.PROVIDER_REJECTION, "no")\n'
-    suite = changed("connection.py", refusal, again)
+    suite = changed("answers.py", "return Finding(Proof.NOT_DONE_REFUSED", "return Finding(Proof.NOT_DONE_YET")
     with pytest.raises(pytest.fail.Exception, match="must not be sent again after HTTP 422"):
         suite.test_a_refusal_is_no_success_and_no_retry("addNote", unclear("HTTP 422"), caplog)
 
 
 def test_a_wait_that_is_ignored_is_found(changed: Change) -> None:
-    suite = changed(
-        "connection.py", '"the rate limit was reached.", answer.retry_after', '"the rate limit was reached."'
-    )
+    suite = changed("answers.py", ", reason, delay=answer.retry_after)", ", reason)")
     with pytest.raises(pytest.fail.Exception, match="asked for 2 s"):
         suite.test_a_limit_waits_as_long_as_the_provider_asks("addNote")
 
@@ -91,14 +111,14 @@ def test_a_swallowed_connection_error_is_found(changed: Change) -> None:
 
 
 BRANCHES: list[tuple[str, str, str, str, str, str]] = [
-    ("test_conformance.py", '"notFound": {"note_id": "n404"}, ', "", "getNote", "notFound", "Say how getNote takes"),
+    ("test_conformance.py", '"notFound": {"note_id": "n404"},', "", "getNote", "notFound", "Say how getNote takes"),
     ("connection.py", 'return dispatch.took("added", Note(note_id=note.id, text=note.text), dispatch.receipt(note.id))',
      'return dispatch.took("added", Note(note_id=note.id, text=note.text), dispatch.receipt())', "addNote", "added",
      "names the object"),
-    ("connection.py", '"check note_id: there is no such note."', '"404"', "getNote", "notFound", "in plain words"),
-    ("connection.py", "if answer.status == 404:", "if answer.status == 405:", "getNote", "notFound",
-     "to take the branch 'notFound', but ended as the branch 'refused' .*: correct what the Example's `branches`"),
-    ("connection.py", "if answer.status == 201:", "if answer.status == 299:", "addNote", "added",
+    ("answers.py", '"check note_id: there is no such note."', '"404"', "getNote", "notFound", "in plain words"),
+    ("connection.py", "if answer.status == 404", "if answer.status == 405", "getNote", "notFound",
+     "to take the branch 'notFound', but ended as the branch 'providerRejected' .*: correct what the Example's `br"),
+    ("provider.py", "done: int = 201", "done: int = 299", "addNote", "added",
      "ended as uncertain .* HTTP 201.*compare the request that `send` makes"),
     ("local_provider.py", "self.notes.append(note)", "self.notes += [note, note]", "addNote", "added",
      "wrote 2 things"),
@@ -117,11 +137,13 @@ def test_a_wrong_branch_is_found(
 def test_a_printed_or_logged_credential_is_found(
     changed: Change, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    suite = changed("provider.py", HEADERS, f"print(api_key.reveal())\n    {HEADERS}")
+    suite = changed("provider.py", SENT, f"print(api_key.reveal())\n        {SENT}")
     with pytest.raises(pytest.fail.Exception, match="api_key shows in its output"):
         suite.test_an_echoed_credential_is_not_passed_on("getNote", 0, caplog, capfd)
-    logged = "import base64, logging\n    logging.error('%s', base64.b64encode(b'user:' + api_key.reveal().encode()))"
-    suite = changed("provider.py", HEADERS, f"{logged}\n    {HEADERS}")
+    logged = (
+        "import base64, logging\n        logging.error('%s', base64.b64encode(b'user:' + api_key.reveal().encode()))"
+    )
+    suite = changed("provider.py", SENT, f"{logged}\n        {SENT}")
     with pytest.raises(pytest.fail.Exception, match="api_key shows in its log"):
         suite.test_an_echoed_credential_is_not_passed_on("getNote", 0, caplog, capfd)
     caplog.clear()
@@ -130,29 +152,33 @@ def test_a_printed_or_logged_credential_is_found(
 def test_an_encoded_credential_in_a_result_is_found(
     changed: Change, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    plain = 'dispatch.failed("notFound", FailureKind.NOT_FOUND, "check note_id: there is no such note.")'
     encoded = '__import__("base64").b64encode(dispatch.credential("api_key").reveal().encode()).decode()'
-    suite = changed("connection.py", plain, f'dispatch.failed("notFound", FailureKind.NOT_FOUND, {encoded})')
+    shown = f'return dispatch.failed("notFound", FailureKind.NOT_FOUND, {encoded})'
+    suite = changed(
+        "connection.py",
+        "return unsuccessful(dispatch, answer, refusal",
+        f"{shown}\n        return unsuccessful(dispatch, answer, refusal",
+    )
     with pytest.raises(pytest.fail.Exception, match="api_key shows in its result"):
         suite.test_an_echoed_credential_is_not_passed_on("getNote", 404, caplog, capfd)
 
 
 def test_a_kept_credential_is_found(changed: Change) -> None:
-    kept = '        self._key = api_key.reveal()\n        return await self._pool.request(\n            "GET"'
-    suite = changed("provider.py", '        return await self._pool.request(\n            "GET"', kept)
+    suite = changed("provider.py", SENT, f"self._key = api_key.reveal()\n        {SENT}")
     with pytest.raises(pytest.fail.Exception, match=r"kept at .*\._key"):
         suite.test_nothing_keeps_a_credential_outside_of_a_secret("getNote")
 
 
 def test_a_credential_that_is_read_once_is_found(changed: Change) -> None:
-    keep = "global _kept\n    _kept = globals().get('_kept') or api_key.reveal()"
-    suite = changed("provider.py", HEADERS, f"{keep}\n    {HEADERS.replace('api_key.reveal()', '_kept')}")
+    keep = "globals().setdefault('_kept', api_key)\n        api_key = globals()['_kept']"
+    post = 'return read_answer(await self.send(api_key, leave, "POST"'
+    suite = changed("provider.py", post, f"{keep}\n        {post}")
     with pytest.raises(pytest.fail.Exception, match="still sent the old credential"):
         suite.test_a_rotated_credential_works_at_the_next_call("addNote")
 
 
 def test_an_untrue_not_sent_is_found(changed: Change) -> None:
-    suite = changed("connection.py", UNREAD, 'if found is None:\n        return FoundNotSent("It was not added.")')
+    suite = changed("connection.py", UNREAD, 'return FoundNotSent("It was not added.")')
     with pytest.raises(pytest.fail.Exception, match="must say CannotTell"):
         suite.test_what_cannot_be_read_proves_nothing("addNote", unclear("HTTP 500"))
     with pytest.raises(pytest.fail.Exception, match="must say CannotTell"):
@@ -160,10 +186,10 @@ def test_an_untrue_not_sent_is_found(changed: Change) -> None:
 
 
 def test_random_faults_bring_duplicates_and_untruths_to_light(changed: Change) -> None:
-    suite = changed("connection.py", ANY_STATUS, 'return dispatch.retry(FailureKind.AVAILABILITY, "again")')
+    suite = changed("connection.py", UNDONE, undone("return dispatch.retry(answer.kind, answer.reason)"))
     with pytest.raises(pytest.fail.Exception, match=r"duplicates [1-9]"):
         suite.test_random_faults_cause_no_duplicate_and_no_untruth("addNote")
-    suite = changed("connection.py", UNREAD, 'if found is None:\n        return FoundNotSent("It was not added.")')
+    suite = changed("connection.py", UNREAD, 'return FoundNotSent("It was not added.")')
     tally = play_sequences(suite, "addNote", count=25, seed=1)
     assert tally.wrong
     assert all("told 'not sent'" in line and "written 1" in line for line in tally.wrong)
@@ -181,13 +207,14 @@ def test_a_find_of_something_else_is_found(changed: Change) -> None:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_pool_left_open_is_found(changed: Change) -> None:
-    suite = changed("connection.py", "connection.on_close(self._provider.close)", "pass")
+    own = "send=partial(get_note, Provider(self._configuration, timedelta(seconds=9)))"
+    suite = changed("connection.py", "send=partial(get_note, self._api)", own)
     with pytest.raises(pytest.fail.Exception, match="left something open"):
         suite.test_closing_the_connection_closes_everything()
 
 
 def test_a_live_check_that_accepts_anything_or_raises_is_found(changed: Change) -> None:
-    refusal = 'return LiveCheck(ok=False, message=f"The provider does not accept'
+    refusal = 'return LiveCheck(ok=False, message=f"api_key: {answer.reason'
     suite = changed("definition.py", refusal, refusal.replace("False", "True"))
     with pytest.raises(pytest.fail.Exception, match="accepts a wrong credential"):
         suite.test_the_live_check_refuses_wrong_credentials()
@@ -197,11 +224,11 @@ def test_a_live_check_that_accepts_anything_or_raises_is_found(changed: Change) 
 
 
 def test_a_loose_or_talkative_configuration_is_found(changed: Change) -> None:
-    suite = changed("provider.py", "class Configuration(ConnectorConfiguration):", "class Configuration(BaseModel):")
+    suite = changed("provider.py", "class Configuration(HttpConfiguration):", "class Configuration(BaseModel):")
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
         suite.test_configuration_is_strict_and_echoes_nothing()
     talkative = "class Configuration(BaseModel, extra='forbid', frozen=True):"
-    suite = changed("provider.py", "class Configuration(ConnectorConfiguration):", talkative)
+    suite = changed("provider.py", "class Configuration(HttpConfiguration):", talkative)
     with pytest.raises(pytest.fail.Exception, match="derive it from ConnectorConfiguration"):
         suite.test_configuration_is_strict_and_echoes_nothing()
 
@@ -215,7 +242,7 @@ def test_an_argument_without_a_description_is_found(changed: Change) -> None:
 def test_an_operation_without_an_example_or_a_binding_is_found(changed: Change) -> None:
     suite = changed(
         "connection.py",
-        "return bind_operation(GET_NOTE, self._connection, GetNoteInput, send=partial(get_note, self._provider))",
+        "return bind_operation(GET_NOTE, self._connection, GetNoteInput, send=partial(get_note, self._api))",
         "return self.add_note()",
     )
     with pytest.raises(pytest.fail.Exception, match="must return every operation"):

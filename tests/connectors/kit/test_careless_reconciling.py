@@ -14,19 +14,21 @@ Change = Callable[..., Suite]
 
 SEARCH = """    query = {"reference": inquiry.call.call_id}
     answer = await provider.get(inquiry.credential("api_key"), ANY_TIME, "/notes", query)
-    found = answer.read(ProviderNotes) if answer.status == 200 else None
+    if answer.proof is not Proof.DONE:
+        return unread(answer, "The notes could not be searched.")
+    found = answer.read(ProviderNotes)
     if found is None:
-        return CannotTell(f"The notes could not be searched (HTTP {answer.status}).")
+        return look_again("The notes could not be searched: the answer holds none.")
     for note in found.notes:
         return FoundSent(Note(note_id=note.id, text=note.text), inquiry.receipt(note.id))
-    return FoundNotSent("There is no such note: it was not added.")
+    return FoundNotSent("There is no such note: it was not added, or was deleted since.")
 """
 LIST = """    for page in range(PAGES):
         query = {"page": str(page), "limit": str(LIMIT)}
         answer = await provider.get(inquiry.credential("api_key"), ANY_TIME, "/notes", query)
-        found = answer.read(ProviderNotes) if answer.status == 200 else None
+        found = answer.read(ProviderNotes) if answer.proof is Proof.DONE else None
         if found is None:
-            return CannotTell("The notes could not be read.")
+            return look_again("The notes could not be read.")
         for note in found.notes:
             if note.reference == inquiry.call.call_id:
                 return FoundSent(Note(note_id=note.id, text=note.text), inquiry.receipt(note.id))
@@ -48,7 +50,7 @@ PAGED = """            page, size = int(request.body.get("page", 0)), int(reques
 def listing(changed: Change) -> Callable[..., Suite]:
     """The scaffold at a provider that only lists its notes, page by page."""
 
-    def build(*, pages: int, limit: int, at_the_end: str = "CannotTell", order: str = ":") -> Suite:
+    def build(*, pages: int, limit: int, at_the_end: str = "look_again", order: str = ":") -> Suite:
         words = {"PAGES": str(pages), "LIMIT": str(limit), "AT_THE_END": at_the_end}
         body = LIST
         for word, value in words.items():
@@ -109,14 +111,14 @@ def test_a_crowd_smaller_than_a_page_proves_nothing(listing: Callable[..., Suite
 
 REFUSED = 'if "forbidden" in text:'
 CONFLICT = 'if "forbidden" in text or text in {note.text for note in self.notes}:'
-EXAMPLE = '{"refused": {"text": "a forbidden word"}}'
+EXAMPLE = '{"providerRejected": {"text": "a forbidden word"}}'
 
 
 def test_a_crowd_that_is_refused_is_none(changed: Change) -> None:
     suite = changed("local_provider.py", REFUSED, CONFLICT)
     for check in (suite.test_it_is_found_among_many, suite.test_what_was_not_read_is_not_called_absent):
         with pytest.raises(
-            pytest.fail.Exception, match=r"number 1 ended as the branch 'refused'.*`crowd=lambda number"
+            pytest.fail.Exception, match=r"number 1 ended as the branch 'providerRejected'.*`crowd=lambda number"
         ):
             check("addNote")
 
