@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,10 +14,12 @@ from dexbridge.connectors import (
     CannotTell,
     FoundNotSent,
     FoundSent,
+    Inquiry,
     InvalidOperation,
     OperationInput,
     Reconciliation,
     bind_operation,
+    look_again,
 )
 from dexbridge.connectors.testing import MemoryConnection
 from tests.connectors.mock_provider import (
@@ -87,6 +90,28 @@ async def test_whatever_goes_wrong_while_looking_leaves_the_outcome_unknown() ->
         assert TOKEN not in repr(found)
         assert "/run/secrets" not in found.message
     assert isinstance(await _ask(bind_operation(GRANT, held(), Grant, send=grant)), CannotTell)
+
+
+@pytest.mark.parametrize("patience", [None, 0.1, 2.0])
+async def test_a_look_may_wait_among_its_pages_as_long_as_it_is_given_and_not_at_all_by_default(
+    patience: float | None,
+) -> None:
+    limited = look_again("A limit.", timedelta(seconds=0.5))
+
+    async def reconcile(inquiry: Inquiry[Grant]) -> Reconciliation:
+        return FoundNotSent("All was read.") if await inquiry.wait_out(limited) else limited
+
+    quick = replace(GRANT_AND_TELL, timeout=timedelta(seconds=0.2))
+    bound = bind_operation(quick, held(), Grant, send=grant, reconcile=reconcile)
+    now = datetime.now(UTC)
+    found = await bound.reconcile(
+        call(GRANT),
+        {"amount": 1},
+        opened_at=now - timedelta(minutes=2),
+        ended_by=now - timedelta(minutes=1),
+        give_up_at=None if patience is None else now + timedelta(seconds=patience),
+    )
+    assert isinstance(found, FoundNotSent) is (patience == 2.0)
 
 
 def test_parts_that_do_not_fit_are_refused() -> None:

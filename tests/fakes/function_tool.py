@@ -66,6 +66,7 @@ class FunctionTool:
     bound: BoundOperation | None = None
     dispatches: list[Dispatch] = field(default_factory=list[Dispatch])
     questions: list[tuple[datetime, datetime]] = field(default_factory=list[tuple[datetime, datetime]])
+    given_up: list[datetime | None] = field(default_factory=list[datetime | None])
 
     def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return check_arguments(self.name, self.input_schema, arguments)
@@ -81,7 +82,14 @@ class FunctionTool:
         return await self.function(dispatch, arguments)
 
     async def reconcile(
-        self, dispatch: Dispatch, arguments: Mapping[str, Any], *, opened_at: datetime, ended_by: datetime
+        self,
+        dispatch: Dispatch,
+        arguments: Mapping[str, Any],
+        *,
+        opened_at: datetime,
+        ended_by: datetime,
+        give_up_at: datetime | None = None,
     ) -> Reconciled:
         self.questions.append((opened_at, ended_by))
+        self.given_up.append(give_up_at)
         return await self.look_up(dispatch, arguments, opened_at, ended_by)

@@ -145,6 +145,7 @@ async def test_a_write_that(opening: Opening, make: Make, outcome: OutcomeKind, 
         if questions:
             ((opened_at, ended_by),) = tool.questions
             assert ended_by - opened_at == timedelta(seconds=2) + tool.timeout + timedelta(milliseconds=50)
+            assert tool.given_up == [ended_by + timedelta(minutes=2)]
 
 
 async def test_a_call_that_takes_too_long_is_unknown(opening: Opening) -> None:

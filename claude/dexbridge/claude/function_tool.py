@@ -114,9 +114,15 @@ class FunctionTool:
         return Completed(ToolOutcome(kind, text_of(result)))
 
     async def reconcile(
-        self, dispatch: Dispatch, arguments: Mapping[str, Any], *, opened_at: datetime, ended_by: datetime
+        self,
+        dispatch: Dispatch,
+        arguments: Mapping[str, Any],
+        *,
+        opened_at: datetime,
+        ended_by: datetime,
+        give_up_at: datetime | None = None,
     ) -> Reconciled:
-        del dispatch, arguments, opened_at, ended_by
+        del dispatch, arguments, opened_at, ended_by, give_up_at
         return StillUnknown(
             f"It is not known whether {self.name} took effect, and it has no way to look it up. Do not repeat it; "
             "tell the user that it must be checked."

@@ -146,9 +146,15 @@ class _Bound(Generic[In]):
         return attempt
 
     async def reconcile(
-        self, call: Call, arguments: Mapping[str, Any], *, opened_at: datetime, ended_by: datetime
+        self,
+        call: Call,
+        arguments: Mapping[str, Any],
+        *,
+        opened_at: datetime,
+        ended_by: datetime,
+        give_up_at: datetime | None = None,
     ) -> Reconciliation:
-        found = await _without_traceback(self._inquire(call, arguments, opened_at, ended_by))
+        found = await _without_traceback(self._inquire(call, arguments, opened_at, ended_by, give_up_at))
         if found is None:
             raise asyncio.CancelledError
         return found
@@ -234,24 +240,43 @@ class _Bound(Generic[In]):
         return attempt
 
     async def _inquire(
-        self, call: Call, arguments: Mapping[str, Any], opened_at: datetime, ended_by: datetime
+        self,
+        call: Call,
+        arguments: Mapping[str, Any],
+        opened_at: datetime,
+        ended_by: datetime,
+        give_up_at: datetime | None,
     ) -> Reconciliation:
         if self._reconcile is None:
             return CannotTell(f"{self._operation.title} cannot tell afterwards whether it was carried out.")
         conclusive_from = ended_by + self._settling_time
         # Compared before the provider is read: what is read earlier may miss a request still under way.
-        early = datetime.now(UTC) < conclusive_from
+        now = datetime.now(UTC)
+        early = now < conclusive_from
+        waits = max(give_up_at - now, timedelta(0)) if give_up_at is not None else timedelta(0)
         held: dict[str, Secret] = {}
         try:
             self._check_identity(call)
             given = self._parse(arguments)
             key = self._key(call, given)
-            async with asyncio.timeout(self._operation.reconcile_timeout.total_seconds()):
+            async with asyncio.timeout((waits + self._operation.reconcile_timeout).total_seconds()):
                 names = self._operation.reconcile_credentials or self._operation.credentials
                 held.update(await self._read_credentials(names))
                 secrets = self._usable(names, held)
-                inquiry = Inquiry(self._operation, self.reference, call, given, secrets, key, opened_at, ended_by)
-                found = await self._reconcile(inquiry)
+                found = await self._reconcile(
+                    Inquiry(
+                        self._operation,
+                        self.reference,
+                        call,
+                        given,
+                        secrets,
+                        key,
+                        opened_at,
+                        ended_by,
+                        give_up_at=now + waits,
+                        is_early=early,
+                    )
+                )
             return redact_reconciliation(
                 self._concluded(call, found, conclusive_from if early else None), held.values()
             )

@@ -41,7 +41,22 @@ class BoundOperation(Protocol):
         ...
 
     async def reconcile(
-        self, call: Call, arguments: Mapping[str, Any], *, opened_at: datetime, ended_by: datetime
+        self,
+        call: Call,
+        arguments: Mapping[str, Any],
+        *,
+        opened_at: datetime,
+        ended_by: datetime,
+        give_up_at: datetime | None = None,
     ) -> Reconciliation:
-        """Looks whether an uncertain call was carried out. Raises nothing but cancellation."""
+        """Looks whether an uncertain call was carried out. Raises nothing but cancellation.
+
+        Args:
+            call: the call that was dispatched.
+            arguments: its canonical arguments.
+            opened_at: nothing was sent before.
+            ended_by: the request cannot still be under way from then on.
+            give_up_at: until then a look that reads several pages may wait for a limit of the provider's to pass; it
+                ends within the operation's timeout after it. By default it waits for none.
+        """
         ...

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Generic, TypeVar
 
 from pydantic import BaseModel
@@ -18,6 +19,7 @@ from dexbridge.connectors.http_pool import Leave
 from dexbridge.connectors.operation import Operation
 from dexbridge.connectors.project import ConnectionReference
 from dexbridge.connectors.receipt import Receipt
+from dexbridge.connectors.reconciliation import CannotTell
 from dexbridge.connectors.secret import Secret
 
 In = TypeVar("In", bound=BaseModel)
@@ -147,10 +149,25 @@ class Inquiry(_Setting[In]):
     Args:
         opened_at: aware instant at which the attempt was written down; nothing was sent before.
         ended_by: aware instant from which the request cannot still be under way.
+        give_up_at: aware instant until which the look may wait for a limit of the provider's to pass.
+        is_early: absence proves nothing yet; another look will follow.
     """
 
     opened_at: datetime
     ended_by: datetime
+    give_up_at: datetime
+    is_early: bool = False
+
+    async def wait_out(self, failed: CannotTell) -> bool:
+        """Waits until a look that failed among its pages may go on there, instead of from its beginning.
+
+        For a provider that lets an app read one page a minute. False, at once, when the fault does not pass, or not
+        before `give_up_at`, or when this look is too early to conclude anything: then end it with what failed.
+        """
+        if failed.retry_at is None or failed.retry_at > self.give_up_at or self.is_early:
+            return False
+        await asyncio.sleep(max(0.0, (failed.retry_at - datetime.now(UTC)).total_seconds()))
+        return True
 
     def _purpose(self) -> str:
         return f"looking up whether {self.operation.operation_id} was carried out"

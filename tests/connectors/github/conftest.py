@@ -62,9 +62,11 @@ def comment(
 def look_for_comment(
     connection: github.Connection, issue: dict[str, Any], call_for: CallFor
 ) -> Callable[..., Awaitable[Reconciliation]]:
-    """Reconciles the call `comment` makes; its request ended `ended_ago` seconds ago."""
+    """Reconciles the call `comment` makes; its request ended `ended_ago` seconds ago, and it may wait `patience`."""
 
-    async def look(*, ended_ago: float = 10, opened_ago: float = 20, body: str = "On its way.") -> Reconciliation:
+    async def look(
+        *, ended_ago: float = 10, opened_ago: float = 20, body: str = "On its way.", patience: float = 0
+    ) -> Reconciliation:
         bound = connection.add_issue_comment()
         now = datetime.now(UTC)
         return await bound.reconcile(
@@ -72,6 +74,7 @@ def look_for_comment(
             bound.validate({**issue, "body": body}),
             opened_at=now - timedelta(seconds=opened_ago),
             ended_by=now - timedelta(seconds=ended_ago),
+            give_up_at=now + timedelta(seconds=patience),
         )
 
     return look

@@ -95,6 +95,30 @@ async def test_comments_are_read_page_by_page_without_our_marker(
     assert cursor == {"cursor": None}
 
 
+ODD = [
+    None,
+    7,
+    {},
+    {"id": "1"},
+    {"id": True},
+    {"id": 5, "created_at": 1},
+    {"id": 5, "created_at": "", "html_url": None},
+    {"id": 5, "created_at": "", "html_url": "", "body": "ok", "user": "octocat"},
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+async def test_one_odd_object_does_not_hide_the_other_comments(
+    connection: github.Connection, server: LocalGitHub, call_for: CallFor, issue: dict[str, Any], odd: object
+) -> None:
+    good = server.add_comment("good").to_json()
+    server.fail_next("GET comments", Answer(200, json.dumps([odd, good])))
+    attempt = await read(connection.list_issue_comments(), call_for, issue)
+    assert isinstance(attempt, BranchTaken)
+    assert isinstance(attempt.output, IssueComments)
+    assert [one.body for one in attempt.output.comments] == (["ok", "good"] if "'ok'" in repr(odd) else ["good"])
+
+
 async def test_long_comments_are_cut_for_the_model(
     connection: github.Connection, server: LocalGitHub, call_for: CallFor, issue: dict[str, Any]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -167,13 +168,28 @@ async def test_one_comment_that_cannot_be_read_leaves_the_outcome_unknown(
     assert "maxResponseBytes" in found.message
 
 
+async def test_an_odd_object_among_the_comments_may_be_ours_and_does_not_hide_ours(
+    look_for_comment: Look, comment: CommentOn, server: LocalGitHub
+) -> None:
+    server.fail_next(POST, DropAfterPost())
+    assert isinstance(await comment(), Uncertain)
+    (ours,) = (kept.to_json() for kept in server.comments)
+    server.fail_next(READ, Answer(200, json.dumps([{"id": None}, ours])))
+    assert isinstance(await look_for_comment(), FoundSent)
+    other = server.add_comment("another").to_json()
+    server.fail_next(READ, Answer(200, json.dumps([{**ours, "created_at": None}, other])))
+    found = await look_for_comment()
+    assert isinstance(found, CannotTell)
+    assert "may be it" in found.message
+
+
 async def test_several_pages_are_read_and_no_more_than_a_handful(
     look_for_comment: Look, comment: CommentOn, server: LocalGitHub
 ) -> None:
     for number in range(70):
         server.add_comment(f"chatter {number}")
     assert isinstance(await look_for_comment(), FoundNotSent)
-    assert len(server.requests) == 3
+    assert [request.body["page"] for request in server.requests] == ["1", "2", "3", "1", "2"]
     server.fail_next(POST, DropAfterPost())
     await comment()
     assert isinstance(await look_for_comment(), FoundSent)

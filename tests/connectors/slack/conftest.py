@@ -36,9 +36,9 @@ def reply(
 def look_for_reply(
     connection: slack.Connection, reply_arguments: Arguments, call_for: CallFor
 ) -> Callable[..., Awaitable[Reconciliation]]:
-    """Reconciles the call `reply` makes; its request ended `ended_ago` seconds ago."""
+    """Reconciles the call `reply` makes; its request ended `ended_ago` seconds ago, and it may wait `patience`."""
 
-    async def look(*, ended_ago: float = 10, opened_ago: float = 20) -> Reconciliation:
+    async def look(*, ended_ago: float = 10, opened_ago: float = 20, patience: float = 0) -> Reconciliation:
         bound = connection.post_thread_reply()
         now = datetime.now(UTC)
         return await bound.reconcile(
@@ -46,6 +46,7 @@ def look_for_reply(
             bound.validate(reply_arguments),
             opened_at=now - timedelta(seconds=opened_ago),
             ended_by=now - timedelta(seconds=ended_ago),
+            give_up_at=now + timedelta(seconds=patience),
         )
 
     return look

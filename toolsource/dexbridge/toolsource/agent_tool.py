@@ -68,7 +68,13 @@ class AgentTool(Protocol):
         ...
 
     async def reconcile(
-        self, dispatch: Dispatch, arguments: Mapping[str, Any], *, opened_at: datetime, ended_by: datetime
+        self,
+        dispatch: Dispatch,
+        arguments: Mapping[str, Any],
+        *,
+        opened_at: datetime,
+        ended_by: datetime,
+        give_up_at: datetime | None = None,
     ) -> Reconciled:
-        """Finds out what became of an attempt nobody saw the end of."""
+        """Finds out what became of an attempt nobody saw the end of; see `BoundOperation.reconcile`."""
         ...

@@ -127,13 +127,21 @@ class ConnectorTool:
                 return Unsettled(render_for_model(operation, result))
 
     async def reconcile(
-        self, dispatch: Dispatch, arguments: Mapping[str, Any], *, opened_at: datetime, ended_by: datetime
+        self,
+        dispatch: Dispatch,
+        arguments: Mapping[str, Any],
+        *,
+        opened_at: datetime,
+        ended_by: datetime,
+        give_up_at: datetime | None = None,
     ) -> Reconciled:
         operation = self.bound.operation
         if not operation.can_reconcile:
             return StillUnknown(_UNKNOWN_ADVICE)
         call = self._call(dispatch)
-        match await self.bound.reconcile(call, arguments, opened_at=opened_at, ended_by=ended_by):
+        match await self.bound.reconcile(
+            call, arguments, opened_at=opened_at, ended_by=ended_by, give_up_at=give_up_at
+        ):
             case FoundSent(output=output, receipt=receipt, branch=branch):
                 text = render_for_model(operation, BranchTaken(branch=branch, output=output, receipt=receipt))
                 kind = OutcomeKind(operation.outcome_of(branch).value)

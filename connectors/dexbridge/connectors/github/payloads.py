@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, cast
 
 from pydantic import ValidationError
 
 from dexbridge.connectors.github.marker import unmark
 from dexbridge.connectors.github.models import AddIssueCommentInput, Issue, IssueComment, ListIssueCommentsInput
-
-Raw = Mapping[str, Any]
+from dexbridge.connectors.page import Page, Raw, page_of
 
 
 def comments_path(given: AddIssueCommentInput | ListIssueCommentsInput) -> str:
@@ -47,14 +45,9 @@ def to_issue(repository: str, payload: Any) -> Issue | None:
         return None
 
 
-def raw_comments(payload: Any) -> tuple[Raw, ...] | None:
-    """The comments of a page; None when they do not have the documented form."""
-    if not isinstance(payload, list):
-        return None
-    found = [_object(item) for item in cast(list[object], payload)]
-    if any(raw is None or to_comment(raw) is None for raw in found):
-        return None
-    return tuple(raw for raw in found if raw is not None)
+def read_comments(payload: Any) -> Page | None:
+    """The comments of a page; None when there are none to be read, though the answer should hold some."""
+    return page_of(payload, lambda raw: to_comment(raw) is not None)
 
 
 def to_comment(payload: Any) -> IssueComment | None:

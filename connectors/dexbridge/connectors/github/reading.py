@@ -9,7 +9,7 @@ from dexbridge.connectors.dispatch import Dispatch
 from dexbridge.connectors.failure import FailureKind
 from dexbridge.connectors.github.answers import has_next_page
 from dexbridge.connectors.github.models import FoundIssue, GetIssueInput, IssueComments, ListIssueCommentsInput
-from dexbridge.connectors.github.payloads import comments_path, raw_comments, to_comment, to_issue
+from dexbridge.connectors.github.payloads import comments_path, read_comments, to_comment, to_issue
 from dexbridge.connectors.github.rest_api import RestApi
 
 AnyRead = Dispatch[GetIssueInput] | Dispatch[ListIssueCommentsInput]
@@ -41,12 +41,12 @@ async def list_issue_comments(api: RestApi, dispatch: Dispatch[ListIssueComments
         return dispatch.failed(INVALID_RESPONSE, answer.kind, _smaller(page, given.page_size))
     if answer.proof is not Proof.DONE:
         return _not_read(dispatch, answer)
-    raw = raw_comments(answer.payload)
-    if raw is None:
+    found = read_comments(answer.payload)
+    if found is None:
         return _malformed(dispatch, "comments")
-    comments = tuple(comment for comment in map(to_comment, raw) if comment is not None)
-    found = IssueComments(comments=comments, next_cursor=str(page + 1) if has_next_page(answer) else None)
-    return dispatch.took("read", found, dispatch.receipt(request_id=answer.request_id))
+    comments = tuple(comment for comment in map(to_comment, found.objects) if comment is not None)
+    told = IssueComments(comments=comments, next_cursor=str(page + 1) if has_next_page(answer) else None)
+    return dispatch.took("read", told, dispatch.receipt(request_id=answer.request_id))
 
 
 def _not_read(dispatch: AnyRead, answer: JudgedAnswer) -> Attempt:

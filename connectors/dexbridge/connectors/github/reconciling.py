@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import time
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from dexbridge.connectors.answer_branches import unread
-from dexbridge.connectors.answer_table import Proof
+from dexbridge.connectors.answer_table import JudgedAnswer, Proof
 from dexbridge.connectors.dispatch import Inquiry
 from dexbridge.connectors.failure import FailureKind
 from dexbridge.connectors.github.answers import has_next_page
 from dexbridge.connectors.github.marker import call_id_of, mark
 from dexbridge.connectors.github.models import AddedComment, AddIssueCommentInput
-from dexbridge.connectors.github.payloads import Raw, comments_path, raw_comments, to_comment
+from dexbridge.connectors.github.payloads import comments_path, read_comments, to_comment
 from dexbridge.connectors.github.rest_api import RestApi
 from dexbridge.connectors.http_pool import ANY_TIME
+from dexbridge.connectors.page import Page, Raw
 from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation, look_again
 
 MAX_READS: Final = 20
@@ -33,43 +34,90 @@ _UNREAD: Final = "GitHub could not be searched for the comment."
 
 
 async def reconcile(api: RestApi, inquiry: Inquiry[AddIssueCommentInput]) -> Reconciliation:
-    """Reads the comments since the call was opened, and looks for its Call ID. Too large an answer halves the page."""
-    token = inquiry.credential("token")
-    since = (inquiry.opened_at - _CLOCK_SLACK).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    path = comments_path(inquiry.input)
-    stop_at = time.monotonic() + _READ_WITHIN.total_seconds()
-    size, seen, may_be_ours = LARGEST_PAGE, 0, False
-    for _ in range(MAX_READS):
-        query = {"since": since, "per_page": str(size), "page": str(seen // size + 1)}
-        answer = await api.get(token, ANY_TIME, path, query)
-        if answer.kind is FailureKind.RESPONSE_TOO_LARGE and size > 1:
-            size //= 2
-            continue
+    """Reads the comments since the call was opened, and looks for its Call ID.
+
+    GitHub counts its pages: a comment deleted between two reads moves those behind it forward, out of the page that is
+    read next. So absence is concluded from several pages only when all comments before the last of them are still
+    there once it was read.
+    """
+    search = _Search(api, inquiry)
+    concluded = await search.read()
+    if concluded is None and search.before_the_last:
+        concluded = await search.read(again=True)
+    if concluded is not None:
+        return concluded
+    if search.may_be_ours:
+        return CannotTell("GitHub holds a comment that may be it, but does not show which call added it.")
+    return FoundNotSent("GitHub does not hold the comment: it was not added, or was deleted since.")
+
+
+@dataclass
+class _Search:
+    """One look: the size of the pages GitHub can give, and what was seen on those that were read."""
+
+    api: RestApi
+    inquiry: Inquiry[AddIssueCommentInput]
+    size: int = LARGEST_PAGE
+    may_be_ours: bool = False
+    before_the_last: frozenset[int] = frozenset()
+    reads_left: int = MAX_READS
+    read_until: datetime = field(default_factory=lambda: datetime.now(UTC) + _READ_WITHIN)
+
+    async def read(self, *, again: bool = False) -> Reconciliation | None:
+        """Reads page by page; None: to the end, and ours is not there. Too large an answer halves the page.
+
+        Args:
+            again: read only as far as the comments before the last page; None means that all of them are still there.
+        """
+        token, since = self.inquiry.credential("token"), self._since()
+        begin, seen, missing = 0, set[int](), set(self.before_the_last)
+        while self.reads_left and (begin == 0 or datetime.now(UTC) < max(self.read_until, self.inquiry.give_up_at)):
+            query = {"since": since, "per_page": str(self.size), "page": str(begin // self.size + 1)}
+            answer = await self.api.get(token, ANY_TIME, comments_path(self.inquiry.input), query)
+            page = self._see(answer)
+            if isinstance(page, CannotTell) and begin > 0 and await self.inquiry.wait_out(page):
+                continue
+            self.reads_left -= 1
+            if answer.kind is FailureKind.RESPONSE_TOO_LARGE and self.size > 1:
+                self.size //= 2
+                continue
+            if not isinstance(page, Page):
+                return page
+            numbers = {raw["id"] for raw in page.objects}
+            missing -= numbers
+            if again and not missing:
+                return None
+            if not has_next_page(answer):
+                self.before_the_last = frozenset(seen)
+                return look_again(f"{_UNREAD} Comments were deleted while it was read.") if again else None
+            seen |= numbers
+            begin += self.size
+        if again:
+            return CannotTell("More comments were written meanwhile than could be read twice; look at the issue.")
+        return CannotTell(
+            f"More comments were written meanwhile than the {begin} that could be read; look at the issue."
+        )
+
+    def _see(self, answer: JudgedAnswer) -> Page | FoundSent | CannotTell:
+        """What one page tells, or the page when the comment is not on it."""
         if answer.proof is not Proof.DONE:
             return unread(answer, _UNREAD)
         if answer.clock is not None and abs(datetime.now(UTC) - answer.clock) >= _CLOCK_SLACK:
             return CannotTell("This machine's clock and GitHub's are too far apart to look in the right window.")
-        comments = raw_comments(answer.payload)
-        if comments is None:
+        page = read_comments(answer.payload)
+        if page is None:
             return look_again(f"{_UNREAD} Its answer does not hold the comments it should.")
-        for raw in comments:
+        for raw in page.objects:
             found = to_comment(raw)
-            if found is not None and _is_ours(raw, inquiry):
-                receipt = inquiry.receipt(found.comment_id, request_id=answer.request_id)
+            if found is not None and _is_ours(raw, self.inquiry):
+                receipt = self.inquiry.receipt(found.comment_id, request_id=answer.request_id)
                 return FoundSent(AddedComment(comment=found), receipt)
-            may_be_ours = may_be_ours or _may_be_ours(raw, inquiry)
-        if not has_next_page(answer):
-            return _absent(may_be_ours=may_be_ours)
-        seen += size
-        if time.monotonic() >= stop_at:
-            break
-    return CannotTell(f"More comments were written meanwhile than the {seen} that could be read; look at the issue.")
+            self.may_be_ours = self.may_be_ours or _may_be_ours(raw, self.inquiry)
+        self.may_be_ours = self.may_be_ours or page.unreadable > 0
+        return page
 
-
-def _absent(*, may_be_ours: bool) -> Reconciliation:
-    if may_be_ours:
-        return CannotTell("GitHub holds a comment that may be it, but does not show which call added it.")
-    return FoundNotSent("GitHub does not hold the comment: it was not added, or was deleted since.")
+    def _since(self) -> str:
+        return (self.inquiry.opened_at - _CLOCK_SLACK).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _is_ours(raw: Raw, inquiry: Inquiry[AddIssueCommentInput]) -> bool:

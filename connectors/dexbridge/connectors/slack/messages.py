@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
+from dexbridge.connectors.page import Page, Raw, page_of
 from dexbridge.connectors.slack.content import text_of
 from dexbridge.connectors.slack.models import SlackMessage
 
-RawMessage = Mapping[str, Any]
 
-
-@dataclass(frozen=True)
-class RawPage:
-    """The messages of one answer that can be read, and how many more cannot: those without a timestamp."""
-
-    messages: tuple[RawMessage, ...]
-    unreadable: int = 0
-
-
-def raw_page(payload: Mapping[str, Any]) -> RawPage | None:
-    """The `messages` of an answer; None when there are none to be read, though the answer should hold some."""
-    found: object = payload.get("messages")
-    if not isinstance(found, list):
-        return None
-    items = cast(list[object], found)
-    messages = tuple(cast(RawMessage, item) for item in items if _is_message(item))
-    return None if items and not messages else RawPage(messages, len(items) - len(messages))
-
-
-def _is_message(item: object) -> bool:
-    return isinstance(item, dict) and isinstance(cast(RawMessage, item).get("ts"), str)
+def read_messages(payload: Mapping[str, Any]) -> Page | None:
+    """The `messages` of an answer that have a timestamp; None when there are none, though it should hold some."""
+    return page_of(payload.get("messages"), lambda raw: isinstance(raw.get("ts"), str))
 
 
 def next_cursor(payload: Mapping[str, Any]) -> str | None:
@@ -43,7 +26,18 @@ def next_cursor(payload: Mapping[str, Any]) -> str | None:
     return cursor if isinstance(cursor, str) and cursor else None
 
 
-def to_message(channel_id: str, raw: RawMessage) -> SlackMessage:
+def names_a_time(cursor: str) -> bool:
+    """Whether the page behind a cursor begins at a time; behind a number of messages it would move with each deletion.
+
+    Slack calls its cursors opaque, so what this one is has to be seen from itself.
+    """
+    try:
+        return re.fullmatch(rb"next_ts:\d{10,20}", base64.b64decode(cursor, validate=True)) is not None
+    except ValueError:
+        return False
+
+
+def to_message(channel_id: str, raw: Raw) -> SlackMessage:
     """One message in our form."""
     return SlackMessage(
         channel_id=channel_id,
@@ -55,21 +49,21 @@ def to_message(channel_id: str, raw: RawMessage) -> SlackMessage:
     )
 
 
-def bot_of(raw: RawMessage) -> str | None:
+def bot_of(raw: Raw) -> str | None:
     """The name or the ID of the bot that wrote a message; None when a person did."""
     profile: object = raw.get("bot_profile")
-    name = text_field(cast(RawMessage, profile), "name") if isinstance(profile, dict) else None
+    name = text_field(cast(Raw, profile), "name") if isinstance(profile, dict) else None
     if not any(raw.get(key) for key in ("bot_id", "app_id", "bot_profile")) and raw.get("subtype") != "bot_message":
         return None
     return text_field(raw, "username") or name or text_field(raw, "bot_id") or text_field(raw, "app_id") or "a bot"
 
 
-def is_tombstone(raw: RawMessage) -> bool:
+def is_tombstone(raw: Raw) -> bool:
     """Whether this only marks where a deleted message stood."""
     return raw.get("subtype") == "tombstone"
 
 
-def metadata_of(raw: RawMessage) -> tuple[str | None, Mapping[str, Any]]:
+def metadata_of(raw: Raw) -> tuple[str | None, Mapping[str, Any]]:
     """The event type and payload of a message's metadata."""
     metadata: object = raw.get("metadata")
     if not isinstance(metadata, dict):

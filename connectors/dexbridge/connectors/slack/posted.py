@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from dexbridge.connectors.slack.messages import RawMessage, bot_of, text_field
+from dexbridge.connectors.page import Raw
+from dexbridge.connectors.slack.messages import bot_of, text_field
 from dexbridge.connectors.slack.models import (
     PostChannelMessageInput,
     PostedMessage,
@@ -18,7 +19,7 @@ OUTSIDE_THREAD: Final = "sentOutsideThread"
 PostInput: TypeAlias = PostChannelMessageInput | PostThreadReplyInput
 
 
-def posted_message(given: PostInput, channel_id: str, timestamp: str, raw: RawMessage) -> tuple[str, PostedMessage]:
+def posted_message(given: PostInput, channel_id: str, timestamp: str, raw: Raw) -> tuple[str, PostedMessage]:
     """The branch a post took, and the message: its thread as Slack names it, its text as it was asked for.
 
     Args:

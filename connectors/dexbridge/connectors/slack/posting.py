@@ -10,7 +10,8 @@ from dexbridge.connectors.answer_table import JudgedAnswer, Proof
 from dexbridge.connectors.attempt import Attempt
 from dexbridge.connectors.dispatch import Dispatch
 from dexbridge.connectors.failure import FailureKind
-from dexbridge.connectors.slack.messages import RawMessage, text_field
+from dexbridge.connectors.page import Raw
+from dexbridge.connectors.slack.messages import text_field
 from dexbridge.connectors.slack.models import PostThreadReplyInput
 from dexbridge.connectors.slack.outgoing import sent_fields
 from dexbridge.connectors.slack.posted import PostInput, posted_message, where
@@ -46,7 +47,7 @@ def _outcome(dispatch: Dispatch[Any], given: PostInput, answer: JudgedAnswer) ->
         if not isinstance(timestamp, str) or not _TIMESTAMP.fullmatch(timestamp) or channel is None:
             return dispatch.uncertain(FailureKind.PROTOCOL, "Slack said ok, but named no message.")
         echoed: object = answer.fields.get("message")
-        raw: RawMessage = cast(RawMessage, echoed) if isinstance(echoed, dict) else {}
+        raw: Raw = cast(Raw, echoed) if isinstance(echoed, dict) else {}
         branch, posted = posted_message(given, channel, timestamp, raw)
         receipt = dispatch.receipt(timestamp, request_id=answer.request_id, metadata=where(posted.message))
         return dispatch.took(branch, posted, receipt)

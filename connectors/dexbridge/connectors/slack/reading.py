@@ -7,7 +7,7 @@ from dexbridge.connectors.answer_table import JudgedAnswer, Proof
 from dexbridge.connectors.attempt import Attempt
 from dexbridge.connectors.dispatch import Dispatch
 from dexbridge.connectors.failure import FailureKind
-from dexbridge.connectors.slack.messages import next_cursor, raw_page, to_message
+from dexbridge.connectors.slack.messages import next_cursor, read_messages, to_message
 from dexbridge.connectors.slack.models import (
     GetThreadReplyInput,
     ListThreadMessagesInput,
@@ -30,11 +30,11 @@ async def list_thread_messages(api: WebApi, dispatch: Dispatch[ListThreadMessage
     answer = await _replies(api, dispatch, arguments)
     if answer.proof is not Proof.DONE:
         return unsuccessful(dispatch, answer)
-    found = raw_page(answer.fields)
+    found = read_messages(answer.fields)
     if found is None:
         return _malformed(dispatch)
     page = ThreadMessages(
-        messages=tuple(to_message(given.channel_id, raw) for raw in found.messages),
+        messages=tuple(to_message(given.channel_id, raw) for raw in found.objects),
         next_cursor=next_cursor(answer.fields),
     )
     return dispatch.took("read", page, dispatch.receipt(request_id=answer.request_id))
@@ -57,10 +57,10 @@ async def get_thread_reply(api: WebApi, dispatch: Dispatch[GetThreadReplyInput])
     )
     if answer.proof is not Proof.DONE:
         return unsuccessful(dispatch, answer, refusal="notFound" if answer.code in NO_SUCH else PROVIDER_REJECTED)
-    page = raw_page(answer.fields)
+    page = read_messages(answer.fields)
     if page is None:
         return _malformed(dispatch)
-    for raw in page.messages:
+    for raw in page.objects:
         if raw["ts"] == given.reply_timestamp and raw.get("thread_ts") == given.thread_timestamp:
             reply = ThreadReply(message=to_message(given.channel_id, raw))
             receipt = dispatch.receipt(given.reply_timestamp, request_id=answer.request_id)

@@ -11,8 +11,16 @@ from dexbridge.connectors.answer_branches import unread
 from dexbridge.connectors.answer_table import JudgedAnswer, Proof
 from dexbridge.connectors.dispatch import Inquiry
 from dexbridge.connectors.http_pool import ANY_TIME
+from dexbridge.connectors.page import Raw
 from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation, look_again
-from dexbridge.connectors.slack.messages import RawMessage, bot_of, is_tombstone, metadata_of, next_cursor, raw_page
+from dexbridge.connectors.slack.messages import (
+    bot_of,
+    is_tombstone,
+    metadata_of,
+    names_a_time,
+    next_cursor,
+    read_messages,
+)
 from dexbridge.connectors.slack.models import PostThreadReplyInput
 from dexbridge.connectors.slack.posted import PostInput, posted_message, where
 from dexbridge.connectors.slack.posting import CALL_EVENT_TYPE
@@ -48,6 +56,8 @@ async def reconcile(api: WebApi, inquiry: Inquiry[Any]) -> Reconciliation:
         return CannotTell(
             "Slack holds a message that may be it, but does not show which call posted it; look in Slack."
         )
+    if search.may_have_moved:
+        return CannotTell("Slack's pages do not show that none of their messages was passed over; look in Slack.")
     return FoundNotSent("The message is not in Slack: it was not sent, or was deleted since.")
 
 
@@ -59,7 +69,9 @@ class _Search:
     inquiry: Inquiry[Any]
     reads_left: int = MAX_READS
     may_be_ours: bool = False
-    _threads: dict[str, RawMessage] = field(default_factory=dict[str, RawMessage])
+    may_have_moved: bool = False
+    """A page began at something else than a time: a message deleted meanwhile may have moved ours off it."""
+    _threads: dict[str, Raw] = field(default_factory=dict[str, Raw])
 
     async def of_channel(self) -> Reconciliation | None:
         """Searches the channel, outside of its threads. None: read to its end, and the message is not there."""
@@ -84,16 +96,26 @@ class _Search:
     async def _read(self, method: str, **place: str) -> Reconciliation | None:
         arguments = {**self._window(), **place}
         while self.reads_left:
-            self.reads_left -= 1
             answer = await self.api.read(self.inquiry.credential("user_token"), ANY_TIME, method, arguments)
+            self.reads_left -= 1
             if place and answer.proof is Proof.NOT_DONE_REFUSED and answer.code in NO_SUCH:
                 return None
             concluded = self._see(answer)
+            if isinstance(concluded, CannotTell) and await self._wait_out(concluded):
+                continue
             cursor = next_cursor(answer.fields)
             if concluded is not None or cursor is None:
                 return concluded
+            self.may_have_moved = self.may_have_moved or not names_a_time(cursor)
             arguments = {**arguments, "cursor": cursor}
         return CannotTell(f"More messages were written meanwhile than {MAX_READS} pages hold; look in Slack.")
+
+    async def _wait_out(self, failed: CannotTell) -> bool:
+        """Whether to read the page that failed once more; of the first one, another look loses nothing."""
+        if self.reads_left == MAX_READS - 1 or not await self.inquiry.wait_out(failed):
+            return False
+        self.reads_left += 1
+        return True
 
     def _see(self, answer: JudgedAnswer) -> Reconciliation | None:
         """What one page tells; None when the message is not on it."""
@@ -101,11 +123,11 @@ class _Search:
             return unread(answer, f"{_UNREAD}.")
         if answer.clock is not None and abs(datetime.now(UTC) - answer.clock) >= _CLOCK_SLACK:
             return CannotTell("This machine's clock and Slack's are too far apart to look in the right window.")
-        page = raw_page(answer.fields)
+        page = read_messages(answer.fields)
         if page is None:
             return look_again(f"{_UNREAD}: its answer does not hold the messages it should.")
         given: PostInput = self.inquiry.input
-        for raw in page.messages:
+        for raw in page.objects:
             if _is_ours(raw, self.inquiry.call.call_id):
                 branch, posted = posted_message(given, given.channel_id, raw["ts"], raw)
                 receipt = self.inquiry.receipt(
@@ -134,12 +156,12 @@ def _timestamp(instant: datetime) -> str:
     return f"{instant.timestamp():.6f}"
 
 
-def _is_ours(raw: RawMessage, call_id: str) -> bool:
+def _is_ours(raw: Raw, call_id: str) -> bool:
     event_type, payload = metadata_of(raw)
     return event_type == CALL_EVENT_TYPE and payload.get("call_id") == call_id
 
 
-def _may_be_ours(raw: RawMessage, text: str) -> bool:
+def _may_be_ours(raw: Raw, text: str) -> bool:
     """Whether Slack may be keeping the Call ID of this message from us.
 
     Without include_all_metadata, or when it is not honoured, Slack gives no metadata or only its event type. It

@@ -21,7 +21,7 @@ from aiohttp import web
 from dexbridge.connectors.testing.faults import Answered, Fault
 from dexbridge.connectors.testing.local_server import LocalServer, ReceivedRequest
 from dexbridge.connectors.testing.slack_faults import SLACK_FAULT_KINDS
-from dexbridge.connectors.testing.slack_workspace import BOT_USER, Post, Workspace
+from dexbridge.connectors.testing.slack_workspace import BOT_USER, Post, Workspace, cursor_behind, microsecond_of
 
 Payload = dict[str, Any]
 
@@ -162,18 +162,20 @@ class LocalSlack(LocalServer):
         else:
             found = self.workspace.history(channel)
         found = [post for post in found if oldest <= float(post.ts) <= latest]
-        cursor = str(body.get("cursor") or "")
-        start = int(cursor.removeprefix("next:")) if cursor.startswith("next:") else 0
         # Slack puts a thread's first message on its first page, whatever the window, and counts it.
         rows = [*first, *found]
+        shown = microsecond_of(str(body.get("cursor") or ""))
+        if shown is not None:
+            is_newest_first = method == "conversations.history"
+            rows = [row for row in rows if row.microsecond != shown and (row.microsecond < shown) is is_newest_first]
         limit = int(body.get("limit") or 100)
-        page, rest = rows[start : start + limit], rows[start + limit :]
+        page, rest = rows[:limit], rows[limit:]
         with_metadata = not self.hides_metadata and str(body.get("include_all_metadata")).lower() in {"1", "true"}
         return {
             "ok": True,
             "messages": [post.to_json(with_metadata=with_metadata) for post in page],
             "has_more": bool(rest),
-            "response_metadata": {"next_cursor": f"next:{start + limit}" if rest else ""},
+            "response_metadata": {"next_cursor": cursor_behind(page[-1]) if rest else ""},
         }
 
     async def _admin_posts(self, _request: web.Request) -> web.Response:

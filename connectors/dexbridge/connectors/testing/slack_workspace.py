@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import time
 from collections.abc import Iterable, Mapping
@@ -40,6 +41,11 @@ class Post:
     request: Mapping[str, Any] = field(default_factory=dict[str, Any])
     more: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    @property
+    def microsecond(self) -> int:
+        """When it was posted."""
+        return int(self.ts.replace(".", ""))
+
     def to_json(self, *, with_metadata: bool) -> dict[str, Any]:
         """The message object of Slack's Web API."""
         text = rewrite_text(self.text)
@@ -51,6 +57,19 @@ class Post:
         if with_metadata and self.metadata is not None:
             message["metadata"] = dict(self.metadata)
         return {**message, **self.more}
+
+
+def cursor_behind(post: Post) -> str:
+    """The cursor of the page behind a message: as at Slack it names the message's time, not a number of messages."""
+    return base64.b64encode(f"next_ts:{post.microsecond}".encode()).decode()
+
+
+def microsecond_of(cursor: str) -> int | None:
+    """The time a cursor names; None for none."""
+    try:
+        return int(base64.b64decode(cursor).decode().removeprefix("next_ts:"))
+    except ValueError:
+        return None
 
 
 class Workspace:
