@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import pytest
 
-from dexbridge.config import InvalidToolOffer, open_project, validate_tools
-from dexbridge.connectors import slack
+from dexbridge.config import InvalidToolOffer, check_offer, open_project, validate_tools
+from dexbridge.connectors import ConnectionReference, Operation, slack
+from dexbridge.connectors.slack.operations import POST_THREAD_REPLY
 from dexbridge.connectors.testing import MemoryConnection, MemoryProject
 from dexbridge.toolsource import ConnectorToolSource, connector_tool
 from tests.config.conftest import Write
-from tests.fakes.connection_files import USER_TOKEN, document, record
+from tests.fakes.connection_files import BOT_TOKEN, USER_TOKEN, document, record
 
 
 async def test_a_tool_whose_connection_and_credential_are_there_is_fine(write: Write) -> None:
@@ -18,6 +21,39 @@ async def test_a_tool_whose_connection_and_credential_are_there_is_fine(write: W
         validate_tools(
             project, [ConnectorToolSource([connector_tool(connection.post_thread_reply(), connection.reference)])]
         )
+
+
+@dataclass(frozen=True)
+class Offered:
+    """One operation that is offered, as a tool of a source and as `--offer` names it."""
+
+    operation: Operation
+    reference: ConnectionReference
+
+    @property
+    def name(self) -> str:
+        return self.operation.tool_name
+
+    @property
+    def bound(self) -> Offered:
+        return self
+
+    def tools(self) -> list[Offered]:
+        return [self]
+
+
+async def test_a_tool_whose_unclear_calls_cannot_be_looked_up_is_a_warning(
+    write: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    offered = Offered(replace(POST_THREAD_REPLY, stand_ins={}), ConnectionReference("slack", "support-slack"))
+    bot_alone = record(credentials={"bot_token": BOT_TOKEN})
+    async with await open_project(write(document(bot_alone))) as project:
+        (warning,) = check_offer(project, offered.name, offered)
+        validate_tools(project, [offered])
+    assert (warning.severity, warning.code) == ("warning", "tool-look-up")
+    assert "has no user_token" in warning.message
+    assert "Add user_token" in warning.mend
+    assert "tool-look-up" in caplog.text
 
 
 async def test_every_tool_that_cannot_work_is_named_with_connection_and_credential(write: Write) -> None:

@@ -112,6 +112,7 @@ def test_the_json_report(folder: Path) -> None:
         "errors": 5,
         "warnings": 0,
         "live": None,
+        "unasked": [],
     }
     assert report["diagnostics"][1] == {
         "severity": "error",
@@ -164,6 +165,23 @@ def test_offered_operations_are_checked(folder: Path) -> None:
     wrong = run("check", path, "--offer", "slack/support-slack/nothing")
     assert wrong.returncode == 2
     assert "postThreadReply" in wrong.stderr
+
+
+def test_scopes_that_only_the_provider_knows_are_listed_and_spoil_nothing(folder: Path) -> None:
+    offer = ("--offer", "slack/support-slack/postThreadReply")
+    bot_alone = put(folder / "bot.json", document(record(credentials={"bot_token": BOT_TOKEN})))
+    checked = run("check", "--strict", bot_alone, *offer)
+    assert checked.returncode == 0
+    assert checked.stdout.splitlines()[1:] == [
+        "The providers were not asked whether these scopes are there; --live asks:",
+        "  slack/support-slack, bot_token: chat:write, for postThreadReply",
+        "  slack/support-slack, bot_token: channels:history, groups:history, to look up an unclear postThreadReply",
+    ]
+    told = json.loads(run("check", "--json", bot_alone, *offer).stdout)["unasked"]
+    assert [(one["credential"], one["lookUp"]) for one in told] == [("bot_token", False), ("bot_token", True)]
+    both = put(folder / "both.json", document(record(credentials={"bot_token": BOT_TOKEN, "user_token": USER_TOKEN})))
+    assert "user_token: channels:history, groups:history, to look up" in run("check", both, *offer).stdout
+    assert len(run("check", both).stdout.splitlines()) == 1
 
 
 @pytest.fixture

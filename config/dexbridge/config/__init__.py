@@ -19,8 +19,9 @@ from dexbridge.config.live import LiveResult, check_live
 from dexbridge.config.loading import FILE_VARIABLE, absolute_path, connection_file, load_from_environment, open_project
 from dexbridge.config.project import OpenedConnection, Project
 from dexbridge.config.schema import connection_file_schema
+from dexbridge.config.scopes import NeededScopes
 from dexbridge.config.sealing import Sealed
-from dexbridge.config.tool_check import OfferedOperation, check_offer, validate_tools
+from dexbridge.config.tool_check import OfferedOperation, check_offer, scopes_of_offer, validate_tools
 from dexbridge.config.writing import (
     EnvironmentReference,
     FileReference,
@@ -48,6 +49,7 @@ __all__ = [
     "InvalidConnectionFile",
     "InvalidToolOffer",
     "LiveResult",
+    "NeededScopes",
     "NewConnection",
     "NewCredential",
     "OfferedOperation",
@@ -69,6 +71,7 @@ __all__ = [
     "may_show_variable",
     "open_project",
     "report",
+    "scopes_of_offer",
     "validate_tools",
     "write_connection_file",
 ]

@@ -59,5 +59,6 @@ class Code(StrEnum):
 
     TOOL_CONNECTION = "tool-connection"
     TOOL_CREDENTIAL = "tool-credential"
+    TOOL_LOOK_UP = "tool-look-up"
     LIVE_CHECK = "live-check"
     LIVE_SCOPE = "live-scope"

@@ -86,7 +86,11 @@ REPORT_VERSION = "dexbridge.config-check/v1"
 
 
 def report(
-    path: str, diagnostics: Iterable[Diagnostic], *, live: Iterable[Mapping[str, Any]] | None = None
+    path: str,
+    diagnostics: Iterable[Diagnostic],
+    *,
+    live: Iterable[Mapping[str, Any]] | None = None,
+    unasked: Iterable[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """The versioned report of `dexbridge config check --json`.
 
@@ -94,6 +98,7 @@ def report(
         path: of the checked file.
         diagnostics: in file order.
         live: one mapping per connection that was checked live; None when no live check was asked for.
+        unasked: one mapping per need of an offered operation that only a live check can tell of.
     """
     rows = [diagnostic.to_json() for diagnostic in diagnostics]
     return {
@@ -103,4 +108,5 @@ def report(
         "warnings": sum(row["severity"] == Severity.WARNING for row in rows),
         "diagnostics": rows,
         "live": None if live is None else [dict(row) for row in live],
+        "unasked": [dict(row) for row in unasked],
     }

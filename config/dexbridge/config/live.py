@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from dexbridge.config.diagnostic import Diagnostic
 from dexbridge.config.finding import Path, pointer
 from dexbridge.config.pinpoint import place_of
 from dexbridge.config.project import OpenedConnection, Project
+from dexbridge.config.scopes import scopes_needed
 from dexbridge.connectors import ConnectionReference, ConnectorDefinition, LiveCheck, Operation
 
 _NO_ANSWER: Final = "No answer"
@@ -157,33 +158,19 @@ def _diagnostics(
         severity = Severity.ERROR
         operations = list(offered.get(reference, ()))
     for operation in operations:
-        for used, missing, is_look_up in _lacking(operation, connection.credential_names, result.check.scopes):
-            lacks = f"The {used} of {reference} lacks {', '.join(missing)}, "
+        for lacking in scopes_needed(operation, connection.credential_names, result.check.scopes):
+            missing = ", ".join(lacking.scopes)
+            lacks = f"The {lacking.credential} of {reference} lacks {missing}, "
             yield _diagnostic(
                 project,
                 connection,
-                (Severity.WARNING if is_look_up else severity, Code.LIVE_SCOPE, used),
+                (Severity.WARNING if lacking.is_look_up else severity, Code.LIVE_SCOPE, lacking.credential),
                 lacks
                 + (
                     f"so whether an unclear {operation.operation_id} was carried out cannot be looked up: it stays "
                     "unknown."
-                    if is_look_up
+                    if lacking.is_look_up
                     else f"which {operation.operation_id} needs."
                 ),
-                f"Grant {', '.join(missing)} to the app, install it again, and put the new {used} there.",
+                f"Grant {missing} to the app, install it again, and put the new {lacking.credential} there.",
             )
-
-
-def _lacking(
-    operation: Operation, held: frozenset[str], granted: Mapping[str, Sequence[str]]
-) -> Iterator[tuple[str, list[str], bool]]:
-    """Each held credential that lacks scopes, which, and whether only a look-up needs them."""
-    looking_up = operation.reconcile_credentials if operation.can_reconcile else ()
-    for names, is_look_up in ((operation.credentials, False), (looking_up, True)):
-        for credential in names:
-            used = operation.held_for(credential, held)
-            if used is None or used not in granted:
-                continue
-            missing = sorted({*operation.scopes.get(credential, ())} - {*granted[used]})
-            if missing:
-                yield used, missing, is_look_up

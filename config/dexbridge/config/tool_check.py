@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from dexbridge.config.codes import Code, Severity
 from dexbridge.config.diagnostic import Diagnostic
 from dexbridge.config.errors import InvalidToolOffer
 from dexbridge.config.project import Project
+from dexbridge.config.scopes import NeededScopes, scopes_needed
 from dexbridge.connectors import ConnectionReference, Operation, UnknownConnection
+
+_LOG: Final = logging.getLogger("dexbridge.config")
 
 
 class OfferedOperation(Protocol):
@@ -51,13 +55,18 @@ class OfferingSource(Protocol):
 def validate_tools(project: Project, tool_sources: Iterable[OfferingSource]) -> None:
     """Checks that every offered tool has its connection in the project, and the credentials its operation needs.
 
+    What only looking up an unclear call needs is logged as a warning.
+
     Raises:
         InvalidToolOffer: some have not; it carries one diagnostic per fault, each naming tool, connection and
             credential.
     """
-    faults = [fault for name, offered in _operations(tool_sources) for fault in check_offer(project, name, offered)]
+    found = [fault for name, offered in _operations(tool_sources) for fault in check_offer(project, name, offered)]
+    faults = [fault for fault in found if fault.severity is Severity.ERROR]
     if faults:
         raise InvalidToolOffer(faults)
+    for warning in found:
+        _LOG.warning("%s", warning)
 
 
 def _operations(tool_sources: Iterable[OfferingSource]) -> Iterator[tuple[str, OfferedOperation]]:
@@ -76,7 +85,7 @@ def check_offer(project: Project, tool: str, offered: OfferedOperation) -> Itera
         known = ", ".join(str(one) for one in project.references) or "none"
         yield _fault(
             project,
-            Code.TOOL_CONNECTION,
+            (Severity.ERROR, Code.TOOL_CONNECTION),
             reference,
             f"The tool {tool} needs the connection {reference}, which is not in the file.",
             f"Add the connection, or do not offer the tool; the file has {known}.",
@@ -89,12 +98,36 @@ def check_offer(project: Project, tool: str, offered: OfferedOperation) -> Itera
             hint = hints.get(credential, "").rstrip(".")
             yield _fault(
                 project,
-                Code.TOOL_CREDENTIAL,
+                (Severity.ERROR, Code.TOOL_CREDENTIAL),
                 reference,
                 f"The tool {tool} needs the credential {credential} of the connection {reference}, which has none.",
                 f"Add {credential} to the connection{': ' + hint if hint else ''}.",
             )
+    for credential in operation.reconcile_credentials if operation.can_reconcile else ():
+        if operation.held_for(credential, connection.credential_names) is None:
+            hint = hints.get(credential, "").rstrip(".")
+            yield _fault(
+                project,
+                (Severity.WARNING, Code.TOOL_LOOK_UP),
+                reference,
+                f"The connection {reference} has no {credential}, so whether an unclear call of the tool {tool} was "
+                "carried out cannot be looked up: it stays unknown.",
+                f"Add {credential} to the connection{': ' + hint if hint else ''}.",
+            )
 
 
-def _fault(project: Project, code: Code, reference: ConnectionReference, message: str, mend: str) -> Diagnostic:
-    return Diagnostic(Severity.ERROR, code, project.path, None, "", str(reference), message, mend)
+def scopes_of_offer(project: Project, offered: OfferedOperation) -> tuple[NeededScopes, ...]:
+    """The scopes an offered operation needs of the credentials there are; only the provider knows what these have."""
+    reference = offered.reference
+    try:
+        connection = project.connection(reference.connector_id, reference.connection_name)
+    except UnknownConnection:
+        return ()
+    return tuple(scopes_needed(offered.operation, connection.credential_names))
+
+
+def _fault(
+    project: Project, about: tuple[Severity, Code], reference: ConnectionReference, message: str, mend: str
+) -> Diagnostic:
+    severity, code = about
+    return Diagnostic(severity, code, project.path, None, "", str(reference), message, mend)

@@ -15,12 +15,14 @@ import typer
 from dexbridge.config import (
     Diagnostic,
     LiveResult,
+    NeededScopes,
     Project,
     Sealed,
     check_live,
     check_offer,
     inspect_file,
     report,
+    scopes_of_offer,
 )
 from dexbridge.connectors import (
     ConnectionReference,
@@ -60,6 +62,7 @@ def check(
     path = chosen_file(file)
     results: tuple[LiveResult, ...] | None = None
     names: list[str] = []
+    unasked: list[tuple[ConnectionReference, NeededScopes]] = []
     if isinstance(path, Diagnostic):
         diagnostics, path = [path], ""
     else:
@@ -71,15 +74,22 @@ def check(
             project = Project(inspection, environment, connectors)
             for one in offers:
                 diagnostics += check_offer(project, one.operation.tool_name, one)
-            if live:
+            if not live:
+                unasked = [(one.reference, need) for one in offers for need in scopes_of_offer(project, one)]
+            else:
                 results, faults = asyncio.run(_ask(project, deadline, offers))
                 diagnostics += faults
     diagnostics = [*broken, *diagnostics]
     if as_json:
         rows = None if results is None else [result.to_json() for result in results]
-        echo(json.dumps(report(path, diagnostics, live=rows), indent=2))
+        needs = [need.to_json(reference) for reference, need in unasked]
+        echo(json.dumps(report(path, diagnostics, live=rows, unasked=needs), indent=2))
     else:
         _print(path, diagnostics, names, live_skipped=live and results is None)
+        if unasked:
+            echo("The providers were not asked whether these scopes are there; --live asks:")
+        for reference, need in unasked:
+            echo(f"  {reference}, {need}")
     raise typer.Exit(exit_code(diagnostics, strict=strict))
 
 
