@@ -143,15 +143,11 @@ class _Once:
         give_up_at = max(now(), ended_by) + _LOOK_UP_WITHIN
         text = _NOT_KNOWN
         for question in range(1, _MOST_QUESTIONS + 1):
-<<<<<<< HEAD
             row = await self.context.ledger.last(attempt.step_execution_id)
             if row is not None and row.outcome is not None:
                 # Another process made the request, and has recorded how it ended.
                 return outcome_from_json(row.outcome)
-            match await self._ask(attempt, ended_by):
-=======
             match await self._ask(attempt, ended_by, give_up_at):
->>>>>>> 70a2a5c (Absence is concluded only from pages that cannot have moved, and a look goes on where a limit stopped it)
                 case ToolOutcome() as outcome:
                     return outcome
                 case StillUnknown(text=text, ask_again_at=again):
@@ -161,13 +157,9 @@ class _Once:
         return ToolOutcome(OutcomeKind.OUTCOME_UNKNOWN, f"{what_happened} {text}")
 
     async def _ask(self, attempt: Attempt, ended_by: datetime, give_up_at: datetime) -> ToolOutcome | StillUnknown:
-        limit = time_limit(self.tool) + max(give_up_at - now(), timedelta(0))
+        limit = look_up_limit(self.tool) + max(give_up_at - now(), timedelta(0))
         try:
-<<<<<<< HEAD
-            async with asyncio.timeout(look_up_limit(self.tool).total_seconds()):
-=======
             async with asyncio.timeout(limit.total_seconds()):
->>>>>>> 70a2a5c (Absence is concluded only from pages that cannot have moved, and a look goes on where a limit stopped it)
                 found = await self.tool.reconcile(
                     dispatch_of(self.context, attempt),
                     copy.deepcopy(self.arguments),
