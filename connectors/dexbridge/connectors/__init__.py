@@ -66,6 +66,7 @@ from dexbridge.connectors.rendering import MODEL_TEXT_LIMIT, render_for_model
 from dexbridge.connectors.retry_after import parse_retry_after
 from dexbridge.connectors.secret import Secret
 from dexbridge.connectors.unseen import is_blank, is_unseen
+from dexbridge.connectors.withheld import Withheld
 
 __all__ = [
     "ANY_TIME",
@@ -133,6 +134,7 @@ __all__ = [
     "Secret",
     "Uncertain",
     "UnknownConnection",
+    "Withheld",
     "bind_operation",
     "check_endpoint",
     "connector",

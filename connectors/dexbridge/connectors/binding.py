@@ -43,6 +43,7 @@ from dexbridge.connectors.project import ConnectionReference, ProjectConnection
 from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation, look_again
 from dexbridge.connectors.redaction import redact, redact_attempt, redact_reconciliation
 from dexbridge.connectors.secret import Secret
+from dexbridge.connectors.withheld import Withheld, withhold
 
 _LOG: Final = logging.getLogger("dexbridge.connectors")
 
@@ -159,6 +160,13 @@ class _Bound(Generic[In]):
             raise asyncio.CancelledError
         return found
 
+    async def withheld(self, arguments: Mapping[str, Any]) -> Withheld | None:
+        try:
+            held = await self._connection.read_credentials()
+        except CredentialsUnavailable:
+            return None
+        return withhold(arguments, self.reference, held.values())
+
     async def _dispatch(self, call: Call, arguments: Mapping[str, Any], progress: Progress | None) -> Attempt:
         try:
             self._check_identity(call)
@@ -178,7 +186,10 @@ class _Bound(Generic[In]):
             dispatch = Dispatch(self._operation, self.reference, call, given, secrets, key, progress)
         try:
             async with asyncio.timeout(self._operation.timeout.total_seconds()):
-                held.update(await self._read_credentials(self._operation.credentials))
+                # Also where the operation needs none: what it is given is searched for all the connection holds.
+                held.update(await self._connection.read_credentials())
+                if (withheld := withhold(arguments, self.reference, held.values())) is not None:
+                    return self._defect(FailureKind.VALIDATION, withheld.told)
                 secrets.update(self._usable(self._operation.credentials, held))
                 for name in self._operation.credentials:
                     dispatch.credential(name)
@@ -261,7 +272,7 @@ class _Bound(Generic[In]):
             key = self._key(call, given)
             async with asyncio.timeout((waits + self._operation.reconcile_timeout).total_seconds()):
                 names = self._operation.reconcile_credentials or self._operation.credentials
-                held.update(await self._read_credentials(names))
+                held.update(await self._connection.read_credentials() if names else {})
                 secrets = self._usable(names, held)
                 found = await self._reconcile(
                     Inquiry(
@@ -338,10 +349,6 @@ class _Bound(Generic[In]):
         if not key.strip():
             raise InvalidOperation(f"{self._operation.tool_name}: the idempotency key is only white space.")
         return key
-
-    async def _read_credentials(self, names: tuple[str, ...]) -> Mapping[str, Secret]:
-        """All the connection holds: the operation gets those it names, what it hands back is searched for all."""
-        return await self._connection.read_credentials() if names else {}
 
     def _usable(self, names: tuple[str, ...], held: Mapping[str, Secret]) -> dict[str, Secret]:
         """Those of the held credentials that the operation names, or the stand-ins of those that are not held."""

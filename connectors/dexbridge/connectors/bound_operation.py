@@ -11,6 +11,7 @@ from dexbridge.connectors.call import Call
 from dexbridge.connectors.operation import Operation
 from dexbridge.connectors.project import ConnectionReference
 from dexbridge.connectors.reconciliation import Reconciliation
+from dexbridge.connectors.withheld import Withheld
 
 Progress = Callable[[str], None]
 
@@ -34,6 +35,12 @@ class BoundOperation(Protocol):
 
     def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The canonical arguments; raises InvalidInput naming every fault."""
+        ...
+
+    async def withheld(self, arguments: Mapping[str, Any]) -> Withheld | None:
+        """What a dispatch would refuse to send, because it holds a credential the connection has now; None when it
+        holds none, or the credentials cannot be read. Raises nothing but cancellation.
+        """
         ...
 
     async def dispatch(self, call: Call, arguments: Mapping[str, Any], *, progress: Progress | None = None) -> Attempt:

@@ -1,4 +1,4 @@
-"""Takes credential values out of anything a dispatch hands back.
+"""Takes credential values out of anything a dispatch hands back, and finds them in what it is given.
 
 A provider or an author may echo a token by accident: in an error, a message, an output. What leaves a
 dispatch is stored for good, so it is searched for the credentials that were read.
@@ -6,9 +6,13 @@ dispatch is stored for good, so it is searched for the credentials that were rea
 
 from __future__ import annotations
 
+import base64
+import html
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeVar, cast
+from urllib.parse import quote
 
 from pydantic import BaseModel
 
@@ -17,6 +21,7 @@ from dexbridge.connectors.failure import Failure
 from dexbridge.connectors.receipt import Receipt
 from dexbridge.connectors.reconciliation import FoundSent, Reconciliation
 from dexbridge.connectors.secret import Secret
+from dexbridge.connectors.unseen import is_unseen
 
 MASK: Final = "[redacted]"
 
@@ -28,8 +33,55 @@ Value = TypeVar("Value")
 
 def redact(value: Value, secrets: Iterable[Secret]) -> Value:
     """The same JSON-like value, with every credential in its strings masked."""
-    known = [secret.reveal() for secret in secrets]
-    return cast(Value, _redact(value, sorted((v for v in known if len(v) >= _SHORTEST), key=len, reverse=True)))
+    return cast(Value, _redact(value, _longest_first(_values(secrets))))
+
+
+def redact_given(value: Value, secrets: Iterable[Secret]) -> Value:
+    """As `redact`, for what is given on purpose: escaped credentials, numbers and unseen characters count too."""
+    forms = {form for known in _values(secrets) for form in _forms(known)}
+    return cast(Value, _redact_given(value, _longest_first(forms)))
+
+
+def _values(secrets: Iterable[Secret]) -> set[str]:
+    return {value for secret in secrets if len(value := secret.reveal()) >= _SHORTEST}
+
+
+def _longest_first(texts: Iterable[str]) -> list[str]:
+    return sorted(texts, key=len, reverse=True)
+
+
+def _forms(value: str) -> Iterable[str]:
+    """Every way a credential may be written."""
+    yield value
+    escaped = json.dumps(value)[1:-1]
+    yield escaped
+    yield escaped.replace("/", "\\/")
+    yield quote(value, safe="")
+    yield html.escape(value)
+    for offset in range(3):
+        # What stands before and after it in the encoded bytes changes the first and the last characters.
+        encoded = base64.b64encode(b"\0" * offset + value.encode()).decode().rstrip("=")
+        inner = encoded[-(-offset * 8 // 6) : len(encoded) - (1 if (offset + len(value.encode())) % 3 else 0)]
+        yield inner
+        yield inner.replace("+", "-").replace("/", "_")
+
+
+def _redact_given(value: Any, known: list[str]) -> Any:
+    if isinstance(value, Mapping):
+        mapping = cast(Mapping[Any, Any], value)
+        return {_redact_given(key, known): _redact_given(item, known) for key, item in mapping.items()}
+    if isinstance(value, list | tuple):
+        return [_redact_given(item, known) for item in cast(list[Any], value)]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return MASK if _holds(str(value), known) else value
+    if isinstance(value, str):
+        seen = value if value.isascii() and value.isprintable() else "".join(c for c in value if not is_unseen(c))
+        return MASK if _holds(seen, known) and not _holds(value, known) else _redact(value, known)
+    return value
+
+
+def _holds(text: str, known: list[str]) -> bool:
+    return any(form in text for form in known)
 
 
 def _redact(value: Any, known: list[str]) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from dexbridge.sessions import requests
+from dexbridge.sessions.as_shown import as_shown
 from dexbridge.sessions.engine import SessionEngine
 from dexbridge.sessions.errors import InvalidRequest, UnknownSession
 from dexbridge.sessions.event import SessionEvent
@@ -188,7 +189,8 @@ class AgentSessionClient:
         """The session's events after a sequence number; with `follow` the iterator waits for more."""
         if not 0 <= after <= _LAST_SEQUENCE:
             raise InvalidRequest(f"after must be the sequence of an event, not {after}.")
-        return self._engine.events(_known(session_id), after=after, follow=follow)
+        events = self._engine.events(_known(session_id), after=after, follow=follow)
+        return as_shown(events, lambda: self._engine.snapshot(session_id))
 
     def listen(self, session_id: str) -> AsyncIterator[str]:
         """Pieces of text as the session's model writes them, from the first `anext` until the engine closes.

@@ -31,7 +31,7 @@ FOLLOWS: Final[Mapping[StepType, Mapping[StepType | None, str]]] = {
         _AWAIT: "waits for a person, as a row in the database",
         _CALL: "approved: a read, or a write that may be repeated",
         _ONCE: "approved: a write that must not be repeated",
-        _RESUME: "rejected, or the user steered the turn",
+        _RESUME: "rejected, or refused as an earlier call was, or the user steered the turn",
         _RUN_MODEL: f"{_OVER}, {_NEXT_MESSAGE}",
         None: _OVER,
     },

@@ -2,6 +2,7 @@
 
 from tests.sessions.test_cancelling import *  # noqa: F403
 from tests.sessions.test_changed_deployments import *  # noqa: F403
+from tests.sessions.test_credentials_in_arguments import *  # noqa: F403
 from tests.sessions.test_engine import *  # noqa: F403
 from tests.sessions.test_fencing import *  # noqa: F403
 from tests.sessions.test_inside_calls import *  # noqa: F403

@@ -14,6 +14,7 @@ from dexbridge.sessions.step import StepType
 from dexbridge.sessions.steps.call_checks import tool_step
 from dexbridge.sessions.steps.context import StepContext, completed
 from dexbridge.sessions.steps.results import called
+from dexbridge.sessions.steps.withheld import refused_before, with_masks
 from dexbridge.sessions.transition import Change, Transition
 from dexbridge.sessions.withdrawal import stop_turn, superseded, withdraw
 from dexbridge.toolsource import OutcomeKind, ToolOutcome
@@ -29,7 +30,11 @@ async def await_tool_approval(context: StepContext) -> Change:
     assert call is not None, "AwaitToolApproval is due only with a call"
     decision = context.state.decision
     if decision is None:
-        return _open(context, call)
+        refused = await refused_before(context, call)
+        if refused is None:
+            return _open(context, call)
+        recorded, anew = await with_masks(context, call)
+        return called(context, recorded, refused, call_id=None, attempts=0, anew=anew)
     if context.state.interrupt is not None:
         # The Step took as long as the person did.
         context = replace(context, started_at=context.state.interrupt.opened_at)

@@ -25,6 +25,7 @@ from dexbridge.sessions.steps.attempt import (
 from dexbridge.sessions.steps.call_checks import ask_first, find_unchanged, must_ask
 from dexbridge.sessions.steps.context import StepContext
 from dexbridge.sessions.steps.results import called, cancelled
+from dexbridge.sessions.steps.withheld import with_masks
 from dexbridge.sessions.text import storable_text
 from dexbridge.sessions.transition import Change
 from dexbridge.toolsource import (
@@ -68,7 +69,8 @@ async def call_single_attempt_tool(context: StepContext) -> Change:
     once = _Once(context, call, tool, dict(call.arguments))
     outcome, attempts = await once.outcome(last)
     call_id = tool.call_id(dispatch_of(context)) if attempts else None
-    return called(context, call, outcome, call_id=call_id, attempts=attempts)
+    recorded, anew = await with_masks(context, call)
+    return called(context, recorded, outcome, call_id=call_id, attempts=attempts, anew=anew)
 
 
 @dataclass(frozen=True, slots=True)

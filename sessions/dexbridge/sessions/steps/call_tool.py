@@ -17,6 +17,7 @@ from dexbridge.sessions.steps.attempt import (
 from dexbridge.sessions.steps.call_checks import ask_first, find_unchanged, must_ask
 from dexbridge.sessions.steps.context import StepContext
 from dexbridge.sessions.steps.results import called, cancelled
+from dexbridge.sessions.steps.withheld import with_masks
 from dexbridge.sessions.transition import Change
 from dexbridge.toolsource import (
     AgentTool,
@@ -55,7 +56,8 @@ async def call_tool(context: StepContext) -> Change:
     except _Cancelled as stopped:
         outcome, attempts = _after_cancel(call, tool, stopped), stopped.attempts
     call_id = tool.call_id(dispatch_of(context)) if attempts else None
-    return called(context, call, outcome, call_id=call_id, attempts=attempts)
+    recorded, anew = await with_masks(context, call)
+    return called(context, recorded, outcome, call_id=call_id, attempts=attempts, anew=anew)
 
 
 async def _outcome(

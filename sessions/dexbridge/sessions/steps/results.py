@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dexbridge.sessions.call import CallRecord, PendingCall, ToolWish
 from dexbridge.sessions.event import EventKind, NewEvent
 from dexbridge.sessions.state import SessionState
@@ -16,9 +18,15 @@ __all__ = ["called", "cancelled", "not_called", "recorded"]
 
 
 def called(
-    context: StepContext, call: PendingCall, outcome: ToolOutcome, *, call_id: str | None, attempts: int
+    context: StepContext,
+    call: PendingCall,
+    outcome: ToolOutcome,
+    *,
+    call_id: str | None,
+    attempts: int,
+    anew: tuple[CallRecord, ...] = (),
 ) -> Change:
-    """The change a tool Step ends with."""
+    """The change a tool Step ends with; `anew` are earlier records that are written again."""
 
     def change(state: SessionState) -> Transition:
         record = _record(context, state, call, outcome, call_id=call_id, attempts=attempts)
@@ -33,7 +41,8 @@ def called(
             attempts=attempts,
             receipt=record.receipt,
         )
-        return recorded(state, record, event)
+        transition = recorded(state, record, event)
+        return replace(transition, calls=(*anew, *transition.calls))
 
     return change
 
