@@ -91,10 +91,9 @@ class Listening:
         try:
             return await asyncio.shield(connecting)
         except asyncio.CancelledError:
-            # A thread cannot be cancelled, and what it opens must be closed.
+            # A thread cannot be cancelled, and what it opens must be closed, be it after the wait.
+            connecting.add_done_callback(_close_opened)
             await asyncio.wait([connecting], timeout=2 * _TRIAL_SECONDS)
-            if connecting.done() and connecting.exception() is None and (opened := connecting.result()) is not None:
-                opened.close()
             raise
 
     def _connect(self) -> Connection | None:
@@ -158,6 +157,11 @@ class Listening:
             self._works = False
             loop.remove_reader(descriptor)
             self._missed()
+
+
+def _close_opened(connecting: asyncio.Future[Connection | None]) -> None:
+    if not connecting.cancelled() and connecting.exception() is None and (opened := connecting.result()) is not None:
+        opened.close()
 
 
 def _taken_out(engine: Engine) -> Connection:
