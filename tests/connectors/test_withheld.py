@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -22,6 +22,7 @@ from dexbridge.connectors import (
     Mutation,
     OperationInput,
     Query,
+    Secret,
     bind_operation,
     github,
     slack,
@@ -163,6 +164,17 @@ async def test_what_cannot_be_compared_is_not_sent() -> None:
         attempt, sent = await attempted({"text": TOKEN}, operation, connection)
         assert is_defect(attempt, FailureKind.AUTHENTICATION)
         assert sent == []
+    assert await bind_operation(POST, connection, Letter, send=never).withheld({"text": TOKEN}) is None
+
+
+async def test_a_project_that_fails_in_its_own_way_sends_nothing_either() -> None:
+    class Broken(MemoryConnection):
+        async def read_credentials(self) -> Mapping[str, Secret]:
+            raise RuntimeError("the vault is sealed")
+
+    connection = Broken("mock-provider", "main")
+    attempt, sent = await attempted({"text": TOKEN}, connection=connection)
+    assert (is_defect(attempt), sent) == (True, [])
     assert await bind_operation(POST, connection, Letter, send=never).withheld({"text": TOKEN}) is None
 
 

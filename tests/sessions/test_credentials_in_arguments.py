@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from dexbridge.connectors.testing.local_slack import LocalSlack
+from dexbridge.connectors.testing.slack_faults import DropAfterPost, ErrorCode
 from dexbridge.sessions import AgentSessionClient, CallRecord, EventKind, open_engine
 from dexbridge.toolsource import OutcomeKind, fingerprint
+from tests.fakes.function_tool import FunctionTool
 from tests.fakes.slack_flow import POST, connection_file, slack_flow
-from tests.sessions.conftest import Database, Talk
+from tests.sessions.conftest import Database, Opening, Talk
 
 BOTH_DATABASES = True
 MASK = "[redacted]"
@@ -184,3 +186,31 @@ async def test_readers_of_the_log_are_closed_with_it(database: Database, tmp_pat
         await events.aclose()
         assert await talk.decide(await talk.interrupt(), approved=False)
         await talk.answer()
+
+
+async def test_what_is_not_written_over(database: Database, tmp_path: Path, server: LocalSlack) -> None:
+    newer = "xoxb-1111-newer"
+    async with opened(database, tmp_path, server) as talk:
+        server.fail_next("chat.postMessage", DropAfterPost())
+        server.fail_next("conversations.history", ErrorCode("missing_scope"))
+        assert await talk.say(post(f"Before it is a token: {newer}"))
+        assert await talk.decide(await talk.interrupt(), approved=True)
+        await talk.answer()
+        old, server.tokens["bot_token"] = server.bot_token, newer
+        connections = tmp_path / "connections.json"
+        connections.write_text(connections.read_text().replace(old, newer))
+        after = (await talk.snapshot()).last_event
+        assert await talk.say(post(f"Now it is: {newer}"))
+        assert await talk.decide(await talk.interrupt(after), approved=True)
+        await talk.answer(after)
+        first, second = await calls(talk)
+        assert (first.outcome, newer in first.arguments["text"]) == (OutcomeKind.OUTCOME_UNKNOWN, True)
+        assert (second.outcome, newer in second.arguments["text"]) == (OutcomeKind.FAILED, False)
+    assert newer in str(database.rows("select data from dexbridge_events where kind = 'interrupt_opened'"))
+
+
+async def test_a_function_of_the_application_gets_what_it_is_given(opening: Opening, server: LocalSlack) -> None:
+    async with opening(FunctionTool("cancel_order")) as talk:
+        await talk.ask(f"call cancel_order {json.dumps({'order_id': server.bot_token})}")
+        (call,) = await calls(talk)
+        assert (call.outcome, call.arguments) == (OutcomeKind.SUCCEEDED, {"order_id": server.bot_token})

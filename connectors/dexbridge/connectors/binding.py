@@ -162,10 +162,9 @@ class _Bound(Generic[In]):
 
     async def withheld(self, arguments: Mapping[str, Any]) -> Withheld | None:
         try:
-            held = await self._connection.read_credentials()
-        except CredentialsUnavailable:
+            return withhold(arguments, self.reference, (await self._connection.read_credentials()).values())
+        except Exception:  # noqa: BLE001  (a project may raise anything; a dispatch says what is wrong with it)
             return None
-        return withhold(arguments, self.reference, held.values())
 
     async def _dispatch(self, call: Call, arguments: Mapping[str, Any], progress: Progress | None) -> Attempt:
         try:

@@ -35,6 +35,7 @@ LEFT_OUT = {
     "test_one_engine_per_process": OWN_FILES,
     "test_what_cannot_be_opened_is_said_and_leaves_the_process_free": OWN_FILES,
     "test_a_client_may_come_before_the_first_worker": NO_WORKER,
+    "test_what_is_not_written_over": OWN_TABLES,
     "test_what_was_typed_stays_in_the_transcript_and_no_record_or_state_holds_it": OWN_TABLES,
     "test_both_workflows_of_a_leg_end_and_one_of_them_ran_it": OWN_TABLES,
     "test_a_session_waits_for_a_worker_that_serves_its_flow": OWN_TABLES,
