@@ -74,8 +74,12 @@ def open_database(url: str) -> Engine:
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_immediate)
     hold_to(engine, path)
-    with answering(engine):
-        check_names(engine, path)
+    try:
+        with answering(engine):
+            check_names(engine, path)
+    except BaseException:
+        engine.dispose()
+        raise
     return engine
 
 

@@ -10,7 +10,7 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from dexbridge.sessions.engines.dbos.databases.sqlite_file import make_file, sqlite_path
+from dexbridge.sessions.engines.dbos.databases.sqlite_file import sqlite_path
 from dexbridge.sessions.errors import DatabaseUnavailable, WorkerAlreadyRunning
 
 __all__ = ["check_file_is_not_gone", "worker_lock"]
@@ -32,10 +32,11 @@ def worker_lock(url: str) -> Generator[None]:
     if path is None:
         yield
         return
-    make_file(path)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with ExitStack() as held:
-        # The file itself, since it may have several names; and one beside it, which is all that older versions look at.
-        if not (_hold_byte(_opened(path, held)) and _hold(_opened(_beside(path), held))):
+        # One beside it, which is all that older versions look at; and the file itself, since it may have several names.
+        # In this order, or an empty file would be made where another Worker's was deleted.
+        if not (_hold(_opened(_beside(path), held)) and _hold_byte(_opened(path, held))):
             raise WorkerAlreadyRunning(
                 f"Another Worker process serves {path}: stop it, open this one with run_steps=False, or use "
                 "postgresql:// for several Workers."
