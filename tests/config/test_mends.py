@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from dexbridge.config import Diagnostic, Inspection, Sealed, inspect_file
+from dexbridge.config import Code, Inspection, Sealed, inspect_file
 from dexbridge.connectors import installed_connectors
 from tests.config.conftest import Inspect, Write
-from tests.fakes.connection_files import BOT_TOKEN, VERSION, document, record
-
-Mend = Callable[[str, Diagnostic], str]
+from tests.config.following import GITHUB_TOKEN, follow
+from tests.config.mended import mends
+from tests.fakes.connection_files import BOT_TOKEN, USER_TOKEN, VERSION, document, record
 
 TOML = f"""\
 schemaVersion = "{VERSION}"
@@ -31,207 +31,215 @@ bot_token = "{BOT_TOKEN}"
 """
 SETTINGS = "[connections.configuration]\nmaxMessageCharacters = 8000\n"
 JSON = json.dumps(document(record()), indent=2)
+BINDING = {"connectorId": "slack", "connectionName": "support-slack", "triggerName": "t", "bindingName": "b"}
+BINDINGS = """
+[[triggerBindings]]
+connectorId = "slack"
+connectionName = "support-slack"
+triggerName = "message"
+bindingName = "main"
+"""
+GITHUB = (
+    TOML.replace('"slack"', '"github"').replace(SETTINGS, "[connections.configuration]\n").partition("bot_token")[0]
+)
 
 
-def line_of(fault: Diagnostic) -> int:
-    assert fault.place is not None
-    return fault.place.line - 1
+@dataclass(frozen=True)
+class Row:
+    """A broken file: the code of its first diagnostic, and what it holds once every mend was followed."""
+
+    code: Code
+    text: str
+    tokens: tuple[str, ...] = (BOT_TOKEN,)
+    connections: tuple[str, ...] = ("slack/support-slack",)
 
 
-def line_replaced(text: str, fault: Diagnostic, new: str) -> str:
-    lines = text.split("\n")
-    lines[line_of(fault)] = new
-    return "\n".join(lines)
+def bot(value: str) -> str:
+    """The TOML file with something else as its token."""
+    return TOML.replace(f'"{BOT_TOKEN}"', value)
 
 
-def first_line(text: str, fault: Diagnostic) -> str:
-    return fault.mend.partition("first line: ")[2].partition(" Or ")[0] + "\n" + text
+def below_name(line: str) -> str:
+    """The TOML file with one more line in its connection."""
+    return TOML.replace("\n\n[connections.con", f"\n{line}\n\n[connections.con")
 
 
-def after_brace(text: str, fault: Diagnostic) -> str:
-    """Adds a JSON member where the mend says: after the first brace of the file or of the connection."""
-    member = fault.mend.partition(": ")[2].partition(" (")[0]
-    at = 0 if "the first {" in fault.mend else text.index("{", text.index("connections"))
-    return text[: at + 1] + member + "," + text[at + 1 :]
+def with_bindings(*bindings: object) -> str:
+    return json.dumps(document(record(), triggerBindings=list(bindings)), indent=2)
 
 
-def below_header(text: str, fault: Diagnostic) -> str:
-    lines = text.split("\n")
-    assert lines[line_of(fault)] == "[[connections]]"
-    lines.insert(line_of(fault) + 1, fault.mend.partition("[[connections]]: ")[2].partition(" (or")[0])
-    return "\n".join(lines)
-
-
-def above_line(text: str, fault: Diagnostic) -> str:
-    lines = text.split("\n")
-    lines.insert(line_of(fault), "[[connections]]")
-    return "\n".join(lines)
-
-
-def header(text: str, fault: Diagnostic) -> str:
-    written = re.search(r"\[+[a-z.]+\]+", fault.mend)
-    assert written
-    return line_replaced(text, fault, written[0])
-
-
-def every_header(text: str, fault: Diagnostic) -> str:
-    return re.sub(r"^(\[+)connect[a-z]+", r"\1connections", text, flags=re.MULTILINE)
-
-
-def straight(text: str, fault: Diagnostic) -> str:
-    return re.sub("[“”„]", '"', text)
-
-
-def reference(text: str, fault: Diagnostic) -> str:
-    written = re.search(r'\{ (?:env|file) = "[^"]+" \}', fault.mend)
-    assert written
-    return line_replaced(text, fault, f"bot_token = {written[0]}")
-
-
-def whole_path(text: str, fault: Diagnostic) -> str:
-    return re.sub('file = "[^"]*"', 'file = "PLACE/token"', text)
-
-
-def credential(text: str, fault: Diagnostic) -> str:
-    return line_replaced(text, fault, f'bot_token = "{BOT_TOKEN}"')
-
-
-def one_line(text: str, fault: Diagnostic) -> str:
-    return text.replace("{\n", "{")
-
-
-def removed(text: str, fault: Diagnostic) -> str:
-    return text.replace("connections = []\n", "")
-
-
-def second_connection(text: str, fault: Diagnostic) -> str:
-    lines = text.split("\n")
-    names = ['connectorId = "slack"', 'connectionName = "second"', "configuration = {}"]
-    lines[line_of(fault) : line_of(fault)] = ["[[connections]]", *names]
-    return "\n".join(lines)
-
-
-def named(text: str, fault: Diagnostic) -> str:
-    text = text.replace("[connections.main]", '[[connections]]\nconnectionName = "support-slack"')
-    return text.replace("[connections.main.", "[connections.").replace('connectionName = "x"\n', "")
-
-
-def renamed(text: str, fault: Diagnostic) -> str:
-    found = re.search(r"Write (?:it|(\S+)) as (\w+)\.", fault.mend)
-    assert found
-    assert fault.place is not None
-    if found[1]:
-        return text.replace(found[1], found[2])
-    lines = text.split("\n")
-    line, column = lines[line_of(fault)], fault.place.column - 1
-    lines[line_of(fault)] = line[:column] + re.sub(r'^"?[\w-]+"?', json.dumps(found[2]), line[column:])
-    return "\n".join(lines)
-
-
-def exact(text: str, fault: Diagnostic) -> str:
-    """Puts the value the mend quotes where the fault is."""
-    assert fault.place is not None
-    value = re.search(r'"([^"]+)"', fault.mend)
-    assert value
-    lines = text.split("\n")
-    line, column = lines[line_of(fault)], fault.place.column - 1
-    lines[line_of(fault)] = line[:column] + re.sub(r'^("[^"]*"|[^\s,]+)', json.dumps(value[1]), line[column:])
-    return "\n".join(lines)
-
-
-def lower(text: str, fault: Diagnostic) -> str:
-    return text.replace('"Slack"', '"slack"')
-
-
-def without_line(text: str, fault: Diagnostic) -> str:
-    lines = text.split("\n")
-    return "\n".join([*lines[: line_of(fault)], *lines[line_of(fault) + 1 :]])
-
-
-def plain_space(text: str, fault: Diagnostic) -> str:
-    return text.replace("\u00a0", " ")
-
-
-def brackets(text: str, fault: Diagnostic) -> str:
-    return text.replace('"connections": {', '"connections": [{').replace(' },\n  "triggerBindings"', ' }],\n  "x"', 1)
-
-
-def moved(text: str, fault: Diagnostic) -> str:
-    lines = text.split("\n")
-    return "\n".join([*lines[: line_of(fault)], *lines[line_of(fault) + 1 :], lines[line_of(fault)]])
-
-
-BROKEN: dict[str, tuple[str, Mend]] = {
-    "one bracket's worth of a name": (TOML.replace("[[connections]]", "[[connection]]"), every_header),
-    "singular everywhere": (TOML.replace("[connections", "[connection"), every_header),
-    "[connections]": (TOML.replace("[[connections]]", "[connections]"), header),
-    "[connections]]": (TOML.replace("[[connections]]", "[connections]]"), header),
-    "[[connections]": (TOML.replace("[[connections]]", "[[connections]"), header),
-    "[credentials] at the top": (TOML.replace("[connections.credentials]", "[credentials]"), header),
-    "[configuration] at the top": (TOML.replace("[connections.configuration]", "[configuration]"), header),
-    "[[connections.credentials]]": (TOML.replace("[connections.cr", "[[connections.cr").replace("ls]", "ls]]"), header),
-    "[connections.credentials]]": (TOML.replace("ls]", "ls]]"), header),
-    "[connections.main]": (
-        TOML.replace("[[connections]]", "[connections.main]")
-        .replace("[connections.c", "[connections.main.c")
-        .replace("support-slack", "x"),
-        named,
+BROKEN: dict[str, Row] = {
+    # Headers and keys of TOML.
+    "one bracket's worth of a name": Row(Code.UNKNOWN_KEY, TOML.replace("[[connections]]", "[[connection]]")),
+    "singular everywhere": Row(Code.UNKNOWN_KEY, TOML.replace("[connections", "[connection")),
+    "[connections]": Row(Code.WRONG_TYPE, TOML.replace("[[connections]]", "[connections]")),
+    "[connections]]": Row(Code.SYNTAX, TOML.replace("[[connections]]", "[connections]]")),
+    "[[connections]": Row(Code.SYNTAX, TOML.replace("[[connections]]", "[[connections]")),
+    "[connections.credentials": Row(Code.SYNTAX, TOML.replace("credentials]", "credentials")),
+    "[credentials] at the top": Row(Code.UNKNOWN_KEY, TOML.replace("[connections.credentials]", "[credentials]")),
+    "[configuration] at the top": Row(Code.UNKNOWN_KEY, TOML.replace("[connections.configuration]", "[configuration]")),
+    "[[connections.credentials]]": Row(
+        Code.WRONG_TYPE, TOML.replace("[connections.cr", "[[connections.cr").replace("ls]", "ls]]")
     ),
-    "no header": (TOML.replace("[[connections]]\n", ""), above_line),
-    "no configuration": (TOML.replace(SETTINGS, ""), below_header),
-    "no connectorId": (TOML.replace('connectorId = "slack"\n', ""), below_header),
-    "no connectionName": (TOML.replace('connectionName = "support-slack"\n', ""), below_header),
-    "no schemaVersion": (TOML.partition("\n")[2], first_line),
-    "credential at the top": (
+    "[connections.credentials]]": Row(Code.SYNTAX, TOML.replace("ls]", "ls]]")),
+    "[connections.NAME]": Row(
+        Code.WRONG_TYPE,
+        TOML.replace("[[connections]]", "[connections.support-slack]")
+        .replace("[connections.c", "[connections.support-slack.c")
+        .replace('connectionName = "support-slack"\n', ""),
+    ),
+    "no header": Row(Code.UNKNOWN_KEY, TOML.replace("[[connections]]\n", "")),
+    "no header and no names": Row(
+        Code.WRONG_TYPE, TOML.replace('[[connections]]\nconnectorId = "slack"\nconnectionName = "support-slack"\n', "")
+    ),
+    "names above the header": Row(
+        Code.UNKNOWN_KEY,
+        TOML.replace('\n\n[[connections]]\nconnectorId = "slack"\n', '\nconnectorId = "slack"\n\n[[connections]]\n'),
+    ),
+    "no configuration": Row(Code.MISSING_KEY, TOML.replace(SETTINGS, "")),
+    "no connectorId": Row(Code.MISSING_KEY, TOML.replace('connectorId = "slack"\n', "")),
+    "no connectionName": Row(Code.MISSING_KEY, TOML.replace('connectionName = "support-slack"\n', "")),
+    "no schemaVersion": Row(Code.MISSING_KEY, TOML.partition("\n")[2]),
+    "credential at the top": Row(
+        Code.UNKNOWN_KEY,
         TOML.replace("\n\n[[", f'\nbot_token = "{BOT_TOKEN}"\n[[', 1).replace(
-            f'ls]\nbot_token = "{BOT_TOKEN}"\n', "ls]"
+            f'ls]\nbot_token = "{BOT_TOKEN}"\n', "ls]\n"
         ),
-        moved,
     ),
-    "closed list": (TOML.replace("[[connections]]", "connections = []\n[[connections]]"), removed),
-    "a table twice": (TOML + '[connections.credentials]\nbot_token = "xoxb-2"\n', second_connection),
-    "curly quotes": (TOML.replace('"slack"', "“slack”").replace('"support-slack"', '"support-slack”'), straight),
-    "no-break space": (TOML.replace("connectorId =", "connectorId\u00a0="), plain_space),
-    "inline table on two lines": (TOML.replace(f'"{BOT_TOKEN}"', '{\nenv = "SLACK_BOT_TOKEN" }'), one_line),
-    "env: as text": (TOML.replace(BOT_TOKEN, "env:SLACK_BOT_TOKEN"), reference),
-    "${} as text": (TOML.replace(BOT_TOKEN, "${SLACK_BOT_TOKEN}"), reference),
-    "$ as text": (TOML.replace(BOT_TOKEN, "$SLACK_BOT_TOKEN"), reference),
-    "file: as text": (TOML.replace(BOT_TOKEN, "file:PLACE/token"), reference),
-    "$ in env": (TOML.replace(f'"{BOT_TOKEN}"', '{ env = "$SLACK_BOT_TOKEN" }'), reference),
-    "${} in env": (TOML.replace(f'"{BOT_TOKEN}"', '{ env = "${SLACK_BOT_TOKEN}" }'), reference),
-    "$ in file": (TOML.replace(f'"{BOT_TOKEN}"', '{ file = "$HOME/token" }'), whole_path),
-    "list as credential": (TOML.replace(f'"{BOT_TOKEN}"', f'["{BOT_TOKEN}"]'), credential),
-    "no quotes": (TOML.replace(f'"{BOT_TOKEN}"', BOT_TOKEN), credential),
-    "other name": (TOML.replace("bot_token", "slack_api_key"), renamed),
-    "credential for credentials": (TOML.replace("[connections.credentials]", "[connections.credential]"), renamed),
-    "schemaVersion of another": (TOML.replace("v1alpha1", "v1"), exact),
-    "blank name": (TOML.replace('"support-slack"', '" "'), exact),
-    "name as a number": (TOML.replace('"support-slack"', "7"), exact),
-    "capital letter": (TOML.replace('"slack"', '"Slack"'), lower),
-    "time without a zone": (
-        TOML.replace("\n\n[connections.con", "\ncredentialExpiresAt = 2999-01-01\n\n[connections.con"),
-        exact,
+    "closed list": Row(Code.DUPLICATE_KEY, TOML.replace("[[connections]]", "connections = []\n[[connections]]")),
+    "a table twice": Row(
+        Code.DUPLICATE_KEY,
+        TOML + '[connections.credentials]\nbot_token = "xoxb-2"\n',
+        (BOT_TOKEN, "xoxb-2"),
+        ("slack/support-slack", "slack/second"),
     ),
-    "setting too large": (TOML.replace("8000", "50000"), without_line),
-    "setting that is not there": (TOML.replace("8000", "8000\ncolour = 1"), without_line),
-    "setting in another case": (TOML.replace("maxMessageC", "maxmessagec"), renamed),
-    "both auth methods": (TOML + 'auth_method = "bot"\nauth_methods = ["bot"]\n', without_line),
-    "key twice": (TOML + 'bot_token = "xoxb-2"\n', without_line),
-    "status that is no text": (
-        TOML.replace("\n\n[connections.con", "\ncredentialStatus = 1\n\n[connections.con"),
-        without_line,
+    "key twice": Row(Code.DUPLICATE_KEY, TOML + 'bot_token = "xoxb-2"\n'),
+    "other name": Row(Code.UNKNOWN_CREDENTIAL, TOML.replace("bot_token", "slack_api_key")),
+    "credential that is not there": Row(Code.UNKNOWN_CREDENTIAL, TOML + 'colour = "x"\n'),
+    "credential for credentials": Row(
+        Code.MISSING_KEY, TOML.replace("[connections.credentials]", "[connections.credential]")
     ),
-    "bindings that are no list": (TOML.replace("\n\n", "\ntriggerBindings = 1\n\n", 1), without_line),
-    "unknown word at the top": (TOML.replace("\n\n", "\ncolour = 1\n\n", 1), without_line),
-    "JSON: no schemaVersion": (
+    "unknown word at the top": Row(Code.UNKNOWN_KEY, TOML.replace("\n\n", "\ncolour = 1\n\n", 1)),
+    # Characters.
+    "curly quotes": Row(Code.SYNTAX, TOML.replace('"slack"', "“slack”").replace('"support-slack"', '"support-slack”')),
+    "no-break space": Row(Code.SYNTAX, TOML.replace("connectorId =", "connectorId\u00a0=")),
+    "inline table on two lines": Row(Code.SYNTAX, bot('{\nenv = "SLACK_BOT_TOKEN" }')),
+    "no quotes": Row(Code.SYNTAX, bot(BOT_TOKEN)),
+    "no closing quote": Row(Code.SYNTAX, TOML.replace('"support-slack"', '"support-slack')),
+    "two on one line": Row(Code.SYNTAX, TOML.replace('"slack"\n', '"slack" ')),
+    # Credentials.
+    "env: as text": Row(Code.CREDENTIAL_REFERENCE, bot('"env:SLACK_BOT_TOKEN"')),
+    "${} as text": Row(Code.CREDENTIAL_REFERENCE, bot('"${SLACK_BOT_TOKEN}"')),
+    "$ as text": Row(Code.CREDENTIAL_REFERENCE, bot('"$SLACK_BOT_TOKEN"')),
+    "file: as text": Row(Code.CREDENTIAL_REFERENCE, bot('"file:PLACE/token"')),
+    "$ in env": Row(Code.CREDENTIAL_REFERENCE, bot('{ env = "$SLACK_BOT_TOKEN" }')),
+    "${} in env": Row(Code.CREDENTIAL_REFERENCE, bot('{ env = "${SLACK_BOT_TOKEN}" }')),
+    "the token in env": Row(Code.CREDENTIAL_REFERENCE, bot(f'{{ env = "{BOT_TOKEN}" }}')),
+    "$ in file": Row(Code.CREDENTIAL_REFERENCE, bot('{ file = "$HOME/token" }')),
+    "the token in file": Row(Code.CREDENTIAL_REFERENCE, bot(f'{{ file = "{BOT_TOKEN}" }}')),
+    "another kind of reference": Row(Code.CREDENTIAL_REFERENCE, bot('{ vault = "slack" }')),
+    "an empty reference": Row(Code.CREDENTIAL_REFERENCE, bot('{ env = "" }')),
+    "list as credential": Row(Code.CREDENTIAL_REFERENCE, bot(f'["{BOT_TOKEN}"]')),
+    "number as credential": Row(Code.CREDENTIAL_REFERENCE, bot("7")),
+    "the user's token": Row(Code.CREDENTIAL_SHAPE, bot(f'"{USER_TOKEN}"')),
+    "blank token": Row(Code.CREDENTIAL_SHAPE, bot('" "')),
+    "token with a blank": Row(Code.CREDENTIAL_SHAPE, bot(f'" {BOT_TOKEN}"')),
+    "token with a line break": Row(Code.CREDENTIAL_SHAPE, bot(f'"{BOT_TOKEN}\\nx"')),
+    "no credential that is always needed": Row(
+        Code.MISSING_CREDENTIAL, GITHUB, (GITHUB_TOKEN,), ("github/support-slack",)
+    ),
+    "both auth methods": Row(Code.AUTH_METHOD, TOML + 'auth_method = "bot"\nauth_methods = ["bot"]\n'),
+    "auth method that is no text": Row(Code.AUTH_METHOD, TOML + "auth_method = 1\n"),
+    "auth methods that are no list": Row(Code.AUTH_METHOD, TOML + 'auth_methods = "bot"\n'),
+    "expired": Row(Code.CREDENTIALS_EXPIRED, below_name("credentialExpiresAt = 2020-01-01T00:00:00Z")),
+    "signed out": Row(Code.REAUTHORIZATION_REQUIRED, below_name('credentialStatus = "reauthorization_required"')),
+    # Values.
+    "schemaVersion of another": Row(Code.SCHEMA_VERSION, TOML.replace("v1alpha1", "v1")),
+    "blank name": Row(Code.BLANK_VALUE, TOML.replace('"support-slack"', '" "')),
+    "name as a number": Row(Code.WRONG_TYPE, TOML.replace('"support-slack"', "7")),
+    "capital letter": Row(Code.BAD_VALUE, TOML.replace('"slack"', '"Slack"')),
+    "time without a zone": Row(Code.BAD_VALUE, below_name("credentialExpiresAt = 2999-01-01")),
+    "status that is no text": Row(Code.WRONG_TYPE, below_name("credentialStatus = 1")),
+    "credentials that are one text": Row(
+        Code.WRONG_TYPE,
+        TOML.partition("[connections.credentials]")[0].replace(SETTINGS, f'credentials = "{BOT_TOKEN}"\n' + SETTINGS),
+    ),
+    "setting too large": Row(Code.CONFIGURATION, TOML.replace("8000", "50000")),
+    "setting that is not there": Row(Code.CONFIGURATION, TOML.replace("8000", "8000\ncolour = 1")),
+    "setting in another case": Row(Code.CONFIGURATION, TOML.replace("maxMessageC", "maxmessagec")),
+    "a Connector's name mistyped": Row(Code.CONNECTOR_NOT_INSTALLED, TOML.replace('"slack"', '"slak"')),
+    "deep": Row(Code.NESTING, below_name(f"extra = {'[' * 70}{']' * 70}")),
+    "two of one name": Row(
+        Code.DUPLICATE_CONNECTION,
+        TOML + TOML.partition("\n")[2].replace(BOT_TOKEN, "xoxb-2"),
+        (BOT_TOKEN, "xoxb-2"),
+        ("slack/support-slack", "slack/second"),
+    ),
+    # Trigger bindings.
+    "bindings that are no list": Row(Code.WRONG_TYPE, TOML.replace("\n\n", "\ntriggerBindings = 1\n\n", 1)),
+    "binding of another": Row(Code.TRIGGER_CONNECTION, TOML + BINDINGS.replace("support-slack", "sales")),
+    "binding twice": Row(Code.DUPLICATE_TRIGGER, TOML + BINDINGS + BINDINGS),
+    "binding without a name": Row(Code.MISSING_KEY, TOML + BINDINGS.replace('bindingName = "main"\n', "")),
+    "JSON: binding of another": Row(
+        Code.TRIGGER_CONNECTION, with_bindings(BINDING, {**BINDING, "connectionName": "sales"})
+    ),
+    "JSON: binding twice": Row(Code.DUPLICATE_TRIGGER, with_bindings(BINDING, BINDING)),
+    "JSON: binding without names": Row(
+        Code.MISSING_KEY, with_bindings({"connectorId": "slack", "connectionName": "support-slack"})
+    ),
+    "JSON: binding that is a text": Row(Code.WRONG_TYPE, with_bindings(BINDING, "message")),
+    # JSON.
+    "JSON: no schemaVersion": Row(
+        Code.MISSING_KEY,
         json.dumps({**document(record()), "schemaVersion": None}).replace('"schemaVersion": null, ', ""),
-        after_brace,
     ),
-    "JSON: no configuration": (json.dumps(document(record(configuration=None))), after_brace),
-    "JSON: no provider": (json.dumps(document(record(provider=None))), after_brace),
-    "JSON: connection": (JSON.replace('"connections"', '"connection"'), renamed),
-    "JSON: curly quotes": (JSON.replace('"slack"', "“slack”"), straight),
-    "JSON: wrong case": (JSON.replace("connectorId", "ConnectorID"), renamed),
+    "JSON: no configuration": Row(Code.MISSING_KEY, json.dumps(document(record(configuration=None)))),
+    "JSON: no provider": Row(Code.MISSING_KEY, json.dumps(document(record(provider=None)))),
+    "JSON: connection": Row(Code.UNKNOWN_KEY, JSON.replace('"connections"', '"connection"')),
+    "JSON: one connection, not a list": Row(
+        Code.WRONG_TYPE, json.dumps({**document(), "connections": record()}, indent=2)
+    ),
+    "JSON: connections by name": Row(
+        Code.WRONG_TYPE,
+        json.dumps({**document(), "connections": {"support-slack": record(connectionName=None)}}, indent=2),
+    ),
+    "JSON: configuration at the top": Row(
+        Code.UNKNOWN_KEY, json.dumps({**document(record(configuration=None)), "configuration": {}}, indent=2)
+    ),
+    "JSON: token at the top": Row(
+        Code.UNKNOWN_KEY, json.dumps({**document(record(credentials={})), "bot_token": BOT_TOKEN}, indent=2)
+    ),
+    "JSON: wrong case": Row(Code.KEY_CASE, JSON.replace("connectorId", "ConnectorID")),
+    "JSON: two of one name": Row(
+        Code.DUPLICATE_CONNECTION,
+        json.dumps(document(record(), record(credentials={"bot_token": "xoxb-2"})), indent=2),
+        (BOT_TOKEN, "xoxb-2"),
+        ("slack/support-slack", "slack/second"),
+    ),
+    "JSON: key twice": Row(
+        Code.DUPLICATE_KEY, JSON.replace('"provider": "slack",', '"provider": "slack",\n      "provider": "slack",')
+    ),
+    "JSON: a reference": Row(
+        Code.CREDENTIAL_REFERENCE, json.dumps(document(record(credentials={"bot_token": {"env": "SLACK_BOT_TOKEN"}})))
+    ),
+    "JSON: a reference as text": Row(Code.CREDENTIAL_REFERENCE, JSON.replace(BOT_TOKEN, "env:SLACK_BOT_TOKEN")),
+    "JSON: the user's token": Row(Code.CREDENTIAL_SHAPE, JSON.replace(BOT_TOKEN, USER_TOKEN)),
+    "JSON: credentials that are one text": Row(
+        Code.WRONG_TYPE, json.dumps(document(record(credentials=BOT_TOKEN)), indent=2)
+    ),
+    "JSON: deep": Row(
+        Code.NESTING, json.dumps(document(record(extra="DEEP")), indent=2).replace('"DEEP"', "[" * 70 + "]" * 70)
+    ),
+    "JSON: curly quotes": Row(Code.SYNTAX, JSON.replace('"slack"', "“slack”")),
+    "JSON: single quotes": Row(Code.SYNTAX, JSON.replace('"slack"', "'slack'")),
+    "JSON: a comma too many": Row(
+        Code.SYNTAX, JSON.replace('"support-slack",', '"support-slack",').replace("}\n    }", "},\n    }")
+    ),
+    "JSON: a comma too few": Row(Code.SYNTAX, JSON.replace('"provider": "slack",', '"provider": "slack"')),
+    "JSON: a comment": Row(Code.SYNTAX, JSON.replace('"provider"', '// who\n      "provider"')),
+    "JSON: more than one value": Row(Code.SYNTAX, JSON + "\n{}\n"),
+    "JSON: no closing quote": Row(Code.SYNTAX, JSON.replace('"provider": "slack",', '"provider": "slack,')),
+    "JSON: NaN": Row(Code.SYNTAX, json.dumps(document(record(extra=float("nan"))), indent=2)),
 }
 
 
@@ -239,22 +247,28 @@ def look(path: Path) -> Inspection:
     return inspect_file(str(path), Sealed({"SLACK_BOT_TOKEN": BOT_TOKEN}), installed_connectors())
 
 
+@mends(*(row.code for row in BROKEN.values()))
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_mend_done_to_the_letter_leaves_a_right_file(write: Write, tmp_path: Path, name: str) -> None:
-    text, mend = BROKEN[name]
-    text = text.replace("PLACE", str(tmp_path))
+    row = BROKEN[name]
     write(BOT_TOKEN, "token")
-    ending = "json" if text.lstrip().startswith("{") else "toml"
-    inspection = look(write(text, f"connections.{ending}"))
-    for _ in range(5):
+    text = row.text.replace("PLACE", str(tmp_path))
+    inspection = look(write(text, _named(text)))
+    assert inspection.diagnostics[0].code == row.code
+    for _ in range(9):
         if inspection.diagnostics:
-            assert BOT_TOKEN not in "".join(map(str, inspection.diagnostics))
-            text = mend(text, inspection.diagnostics[0]).replace("PLACE", str(tmp_path))
-            inspection = look(write(text, f"connections.{ending}"))
+            said = "".join(f"{one}{one.source}" for one in inspection.diagnostics)
+            assert not [one for one in (BOT_TOKEN, USER_TOKEN) if one in said]
+            text = follow(text, inspection.diagnostics[0]).replace("PLACE", str(tmp_path))
+            inspection = look(write(text, _named(text)))
     assert inspection.diagnostics == ()
-    tokens = [one.credentials.secrets["bot_token"].reveal() for one in inspection.connections]
-    assert tokens == ([BOT_TOKEN, "xoxb-2"] if name == "a table twice" else [BOT_TOKEN])
-    assert str(inspection.connections[0].reference) == "slack/support-slack"
+    secrets = [one.credentials.secrets for one in inspection.connections]
+    assert tuple((held.get("bot_token") or held["token"]).reveal() for held in secrets) == row.tokens
+    assert tuple(str(one.reference) for one in inspection.connections) == row.connections
+
+
+def _named(text: str) -> str:
+    return f"connections.{'json' if text.lstrip().startswith('{') else 'toml'}"
 
 
 @pytest.mark.parametrize(("text", "name"), [(JSON, "c.toml"), (TOML, "c.json"), ("# note\n" + TOML, "c.json")])

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from dexbridge.config import Inspection, Project, Sealed, inspect_file, open_project
+from dexbridge.config import Code, Inspection, Project, Sealed, inspect_file, open_project
 from dexbridge.connectors import CredentialsUnavailable, installed_connectors
+from tests.config.mended import mends
 from tests.config.mounts import (
     GROUP,
     USER,
@@ -102,6 +103,7 @@ def test_both_values_of_a_key_that_is_there_twice_are_looked_at(place: Path) -> 
     assert codes(look(path)) == ["file-mode", "duplicate-key"]
 
 
+@mends(Code.FILE_MODE, Code.FILE_OWNER, Code.FILE_UNREADABLE)
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to other users")
 @pytest.mark.parametrize(
     ("mode", "owner", "group", "code"),

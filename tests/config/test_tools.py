@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 
 from dexbridge.config import InvalidToolOffer, check_offer, open_project, validate_tools
-from dexbridge.connectors import ConnectionReference, Operation, slack
+from dexbridge.connectors import ConnectionReference, slack
 from dexbridge.connectors.slack.operations import POST_THREAD_REPLY
 from dexbridge.connectors.testing import MemoryConnection, MemoryProject
 from dexbridge.toolsource import ConnectorToolSource, connector_tool
 from tests.config.conftest import Write
 from tests.fakes.connection_files import BOT_TOKEN, USER_TOKEN, document, record
+from tests.fakes.offers import Offered
 
 
 async def test_a_tool_whose_connection_and_credential_are_there_is_fine(write: Write) -> None:
@@ -21,25 +22,6 @@ async def test_a_tool_whose_connection_and_credential_are_there_is_fine(write: W
         validate_tools(
             project, [ConnectorToolSource([connector_tool(connection.post_thread_reply(), connection.reference)])]
         )
-
-
-@dataclass(frozen=True)
-class Offered:
-    """One operation that is offered, as a tool of a source and as `--offer` names it."""
-
-    operation: Operation
-    reference: ConnectionReference
-
-    @property
-    def name(self) -> str:
-        return self.operation.tool_name
-
-    @property
-    def bound(self) -> Offered:
-        return self
-
-    def tools(self) -> list[Offered]:
-        return [self]
 
 
 async def test_a_tool_whose_unclear_calls_cannot_be_looked_up_is_a_warning(

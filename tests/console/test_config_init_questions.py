@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import subprocess
 import sys
 import tomllib
@@ -13,37 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.connection_files import BOT_TOKEN, USER_TOKEN
+from tests.fakes.terminal import PROGRAM, typed
 
-PROGRAM = "import sys; from dexbridge.console.cli import main; main(sys.argv[1:])"
 BOTH = {"bot_token": {"env": "SLACK_BOT_TOKEN"}, "user_token": {"env": "SLACK_USER_TOKEN"}}
-
-
-def typed(path: Path, *answers: str) -> str:
-    """What the terminal shows while the answers are typed; the command has to end well."""
-    said = b""
-    process, terminal = pty.fork()
-    if process == 0:
-        os.execv(sys.executable, [sys.executable, "-c", PROGRAM, "config", "init", str(path)])
-    for answer in answers:
-        said += _until_a_prompt(terminal)
-        os.write(terminal, answer.encode() + b"\n")
-    while True:
-        try:
-            part = os.read(terminal, 4096)
-        except OSError:
-            break
-        if not part:
-            break
-        said += part
-    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0, said
-    return said.decode()
-
-
-def _until_a_prompt(terminal: int) -> bytes:
-    said = b""
-    while not said.endswith(b": "):  # the blank comes once the echo is off
-        said += os.read(terminal, 4096)
-    return said
 
 
 def credentials(path: Path) -> object:
