@@ -84,6 +84,7 @@ class AbandonedLegs:
         self._begin = begin
         self._newest: Sighting | None = None
         self._sighted = asyncio.Event()
+        self._stopped = False
         self._known: dict[str, tuple[int, _Leg | None]] = {}
         self._doubtful: Mapping[_Leg, _Fate] = {}
 
@@ -92,12 +93,18 @@ class AbandonedLegs:
         self._newest = sighting
         self._sighted.set()
 
+    def stop(self) -> None:
+        """Looks no more."""
+        self._stopped = True
+        self._sighted.set()
+
     async def reopen_for_ever(self) -> None:
-        """Looks for what was left at every sign of life of this Worker."""
+        """Looks for what was left at every sign of life of this Worker, until `stop`."""
         while True:
             await self._sighted.wait()
             self._sighted.clear()
-            assert self._newest is not None
+            if self._stopped or self._newest is None:
+                return
             try:
                 await self._look(self._newest)
             except DatabaseUnavailable:

@@ -66,7 +66,6 @@ def open_database(url: str) -> Engine:
             execution_options=options,
             pool_size=pool_size(url),
             max_overflow=0,
-            pool_pre_ping=True,
             hide_parameters=True,
         )
     make_file(path)

@@ -138,10 +138,10 @@ class DbosEngine:
         try:
             async with self._opened:
                 self._opened.enter_context(quiet_close())
-                self._commits.news.close()
+                await self._commits.news.close()
                 self._pieces.close()
                 if self._rounds is not None:
-                    self._rounds.stop()
+                    await self._rounds.stop()
                 await self._host.stop()
                 await in_own_thread(self._legs.finish)
                 for flow in self._flows.values():
@@ -189,8 +189,9 @@ class DbosEngine:
             for leg in range(1, legs + 1)
             for identity in (direct_id, queued_id)
         ]
-        for first in range(0, len(workflows), _DELETE_AT_ONCE):
-            await asyncio.to_thread(self._dbos.delete_workflows, workflows[first : first + _DELETE_AT_ONCE])
+        with answering(self._database):
+            for first in range(0, len(workflows), _DELETE_AT_ONCE):
+                await asyncio.to_thread(self._dbos.delete_workflows, workflows[first : first + _DELETE_AT_ONCE])
         await asyncio.to_thread(self._store.forgotten, [session_id for session_id, _ in pruned])
         return [session_id for session_id, _ in pruned]
 
@@ -284,7 +285,12 @@ class DbosEngine:
     def _launch(self) -> None:
         serializer = DBOSPortableJSONSerializer()
         self._dbos = DBOSClient(
-            system_database_engine=self._for_dbos, serializer=serializer, application_name=_APPLICATION, lazy=True
+            system_database_engine=self._for_dbos,
+            serializer=serializer,
+            application_name=_APPLICATION,
+            lazy=True,
+            # Else a thread waits until the database is back, and a close for that thread.
+            retry_connection_errors=False,
         )
         if self._run_steps:
             serve(self._runner)

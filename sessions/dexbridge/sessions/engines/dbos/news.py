@@ -7,6 +7,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 
+from dexbridge.sessions.engines.dbos.waking.ending import ended
 from dexbridge.sessions.engines.dbos.waking.hearing import Hearing
 from dexbridge.sessions.errors import DatabaseUnavailable
 
@@ -67,22 +68,23 @@ class News:
         """Any of the sessions may have changed."""
         self._now.set()
 
-    def close(self) -> None:
-        """Wakes everyone, and whoever comes later."""
+    async def close(self) -> None:
+        """Wakes everyone, and whoever comes later; waits for the look that is under way."""
         self._closed = True
-        if self._looking is not None:
-            self._looking.cancel()
+        self._now.set()
         for session_id in list(self._followers):
             self.tell(session_id)
+        await ended([] if self._looking is None else [self._looking])
 
     async def _look_for_ever(self) -> None:
         try:
-            while self._followers:
+            while self._followers and not self._closed:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self._pause()):
                         await self._now.wait()
                 self._now.clear()
-                await self._look()
+                if not self._closed:
+                    await self._look()
         finally:
             self._looking = None
 

@@ -9,6 +9,7 @@ from dbos import DBOSClient
 
 from dexbridge.sessions.engines.dbos.abandoned import AbandonedLegs
 from dexbridge.sessions.engines.dbos.store import SessionStore
+from dexbridge.sessions.engines.dbos.waking.ending import ended
 from dexbridge.sessions.engines.dbos.waking.hearing import Hearing
 from dexbridge.sessions.engines.dbos.waking.notices import OpenLeg
 from dexbridge.sessions.engines.dbos.waking.pick_up import PickUp
@@ -69,11 +70,11 @@ class Rounds:
         """Any leg may wait."""
         self._pick_up.look()
 
-    def stop(self) -> None:
+    async def stop(self) -> None:
         """Ends the rounds; the Worker still lives."""
-        for task in self._tasks:
-            task.cancel()
-        self._pick_up.close()
+        self._abandoned.stop()
+        await self._pick_up.close()
+        await ended(self._tasks)
 
     def leave(self) -> None:
         """Says that this Worker is gone; blocks."""

@@ -7,6 +7,7 @@ prepared in an earlier one.
 
 from __future__ import annotations
 
+import select
 import sqlite3
 from typing import Any
 
@@ -14,6 +15,7 @@ import psycopg
 from sqlalchemy import URL, Connection, Engine, event
 from sqlalchemy.dialects import plugins
 from sqlalchemy.engine import CreateEnginePlugin
+from sqlalchemy.exc import InvalidatePoolError
 
 from dexbridge.sessions.engines.dbos.databases import sqlite_clock
 
@@ -50,6 +52,7 @@ class EveryConnection(CreateEnginePlugin):
         if engine.dialect.name == "postgresql":
             event.listen(engine, "connect", _prepare_postgres)
             event.listen(engine, "begin", _guard_transaction)
+            event.listen(engine, "checkout", _check_it_is_open)
         elif sqlite_clock.NEEDED:
             event.listen(engine, "connect", _give_clock)
 
@@ -63,6 +66,19 @@ def _prepare_postgres(connection: psycopg.Connection[Any], record: Any) -> None:
         if not record.info[_POOLED]:
             cursor.execute(_SESSION)
     connection.commit()
+
+
+def _check_it_is_open(connection: psycopg.Connection[Any], *_: Any) -> None:
+    """Has the pool open another one in place of one that the server has closed.
+
+    A server says nothing to a connection that nobody uses, except that it is closed. So this needs no question, as
+    SQLAlchemy's `pool_pre_ping` asks one before each transaction.
+    """
+    waiting = select.poll()
+    if not connection.closed:
+        waiting.register(connection, select.POLLIN)
+    if connection.closed or waiting.poll(0):
+        raise InvalidatePoolError
 
 
 def _guard_transaction(connection: Connection) -> None:

@@ -8,6 +8,7 @@ import logging
 import random
 from collections.abc import Callable, Sequence
 
+from dexbridge.sessions.engines.dbos.waking.ending import ended
 from dexbridge.sessions.engines.dbos.waking.hearing import Hearing
 from dexbridge.sessions.engines.dbos.waking.notices import OpenLeg
 from dexbridge.sessions.errors import DatabaseUnavailable, UnknownSession, UnreadableSession
@@ -51,13 +52,14 @@ class PickUp:
         self._start = start
         self._hearing = hearing
         self._now = asyncio.Event()
+        self._closing = False
         self._taking: dict[OpenLeg, asyncio.Task[None]] = {}
         # What was taken stays in the queue until DBOS comes by.
         self._taken: frozenset[OpenLeg] = frozenset()
 
     def take(self, leg: OpenLeg) -> None:
         """Starts the leg here, unless it is claimed."""
-        if leg not in self._taking:
+        if leg not in self._taking and not self._closing:
             task = asyncio.create_task(self._take(leg))
             self._taking[leg] = task
             task.add_done_callback(lambda _: self._taking.pop(leg, None))
@@ -73,7 +75,7 @@ class PickUp:
     async def look_for_ever(self) -> None:
         """Takes what waits, now, whenever it is time to look, and every 0.5 s where nothing is heard."""
         self._hearing.start()
-        while True:
+        while not self._closing:
             self._now.clear()
             try:
                 waiting = frozenset(await asyncio.to_thread(self._waiting))
@@ -87,10 +89,11 @@ class PickUp:
                 async with asyncio.timeout(None if self._hearing.works else _LOOK_SECONDS):
                     await self._now.wait()
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Takes nothing any more."""
-        for task in self._taking.values():
-            task.cancel()
+        self._closing = True
+        self._now.set()
+        await ended(list(self._taking.values()))
 
     async def _take(self, leg: OpenLeg) -> None:
         await asyncio.sleep(random.uniform(0, self._spread()))  # noqa: S311 - nothing secret
