@@ -124,7 +124,8 @@ def test_json_has_a_version_and_every_fact() -> None:
         "reconcile_credentials": ["token"],
         "stand_ins": {},
         "scopes": {"token": ["public_repo"]},
-        "timeout_seconds": 30.0,
+        "timeout_seconds": 10.0,
+        "reconcile_timeout_seconds": 30.0,
     }
 
 

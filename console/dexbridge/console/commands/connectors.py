@@ -113,6 +113,7 @@ def _operation_to_json(operation: Operation) -> dict[str, Any]:
         "stand_ins": dict(operation.stand_ins),
         "scopes": {name: list(scopes) for name, scopes in operation.scopes.items()},
         "timeout_seconds": operation.timeout.total_seconds(),
+        "reconcile_timeout_seconds": operation.reconcile_timeout.total_seconds(),
         "branches": [
             {"id": branch.id, "outcome": branch.outcome.value, "description": branch.description}
             for branch in operation.branches
