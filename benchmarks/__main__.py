@@ -11,6 +11,7 @@ from benchmarks import (
     approval,
     cli_spawn,
     config_validation,
+    import_cost,
     memory,
     session_costs,
     step_bookkeeping,
@@ -39,6 +40,7 @@ async def _main() -> bool:
         take_over,
         memory,
         config_validation,
+        import_cost,
     ):
         measured = await asyncio.to_thread(asyncio.run, script.measure())
         print_table(measured)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-HEAVY = ("claude_agent_sdk", "slack_sdk", "aiohttp", "dbos", "httpx", "sqlalchemy")
+HEAVY = ("claude_agent_sdk", "slack_sdk", "aiohttp", "dbos", "httpx", "sqlalchemy", "jsonschema")
 
 
 def test_the_room_loads_no_framework_no_engine_and_no_http_client() -> None:

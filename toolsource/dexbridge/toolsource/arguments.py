@@ -7,13 +7,13 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
+from typing import TYPE_CHECKING, Any, cast
 
 from dexbridge.toolsource.errors import InvalidArguments
 from dexbridge.toolsource.numbers import number_faults
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 __all__ = ["canonical_json", "check_arguments", "fingerprint"]
 
@@ -43,6 +43,8 @@ def check_arguments(tool_name: str, schema: Mapping[str, Any], arguments: Mappin
     """
     if faults := sorted(_not_json(arguments, "")):
         raise InvalidArguments(tool_name, faults)
+    from jsonschema import Draft202012Validator  # noqa: PLC0415  (as in schema.py)
+
     strict = {"additionalProperties": False, **schema}
     errors = Draft202012Validator(strict).iter_errors(dict(arguments))  # pyright: ignore[reportUnknownMemberType]
     if faults := sorted([*_faults(errors), *number_faults(schema, arguments)]):

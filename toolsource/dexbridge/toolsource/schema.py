@@ -7,9 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 from urllib.parse import unquote
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
-
 from dexbridge.toolsource.errors import InvalidToolDefinition
 
 __all__ = ["prepare_input_schema", "subschemas"]
@@ -40,6 +37,10 @@ def prepare_input_schema(tool_name: str, schema: Mapping[str, Any]) -> dict[str,
         InvalidToolDefinition: The schema is not valid, its top level is not an object or has a combinator (the
             Messages API refuses it), or a `$ref` is remote, missing or recursive.
     """
+    # Here, for it costs as much to import as the whole rest of the room, and only who offers a tool needs it.
+    from jsonschema import Draft202012Validator  # noqa: PLC0415
+    from jsonschema.exceptions import SchemaError  # noqa: PLC0415
+
     try:
         json.dumps(dict(schema), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
