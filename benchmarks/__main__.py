@@ -11,6 +11,7 @@ from benchmarks import (
     approval,
     cli_spawn,
     config_validation,
+    idle_load,
     import_cost,
     memory,
     session_costs,
@@ -39,6 +40,7 @@ async def _main() -> bool:
         wake_up,
         take_over,
         memory,
+        idle_load,
         config_validation,
         import_cost,
     ):

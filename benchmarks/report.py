@@ -22,11 +22,13 @@ class Goal:
         ratio: The ratio of the medians.
         p95_ratio: The ratio of the 95th percentiles.
         p50: The median itself, in the comparison's unit.
+        more: How much more the median is than the other one, in the comparison's unit.
     """
 
     ratio: float | None = None
     p95_ratio: float | None = None
     p50: float | None = None
+    more: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class Comparison:
             ("ratio", self.ratio, self.goal.ratio, ""),
             ("p95 ratio", self.p95_ratio, self.goal.p95_ratio, ""),
             ("p50", self.p50, self.goal.p50, f" {self.unit}"),
+            ("more", self.p50 - self.base_p50, self.goal.more, f" {self.unit}"),
         )
         return ", ".join(
             f"{name} at most {most:g}{unit}: {'met' if value <= most else 'MISSED'}"

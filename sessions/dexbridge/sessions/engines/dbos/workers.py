@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, Engine, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from dexbridge.sessions.engines.dbos.database import reading, writing
+from dexbridge.sessions.engines.dbos.database import outage_of, reading, writing
 from dexbridge.sessions.engines.dbos.database_clock import clock_of, moment
 from dexbridge.sessions.engines.dbos.schema import sessions, workers
 from dexbridge.sessions.errors import DatabaseUnavailable
@@ -87,21 +87,23 @@ class WorkerRegister:
                 logger.warning("The sign of life of %s raised %s.", self.worker_id, type(error).__name__)
 
     def beat(self) -> None:
-        """Says that this Worker lives, and looks about in the same transaction."""
-        row = self._insert(workers).values(worker_id=self.worker_id, started_at=now().isoformat(), seen=self._clock)
-        says = row.on_conflict_do_update(index_elements=[workers.c.worker_id], set_={"seen": self._clock})
-        open_legs = select(sessions.c.session_id, sessions.c.version).where(
-            sessions.c.status == SessionStatus.RUNNING.value, sessions.c.flow_type.in_(self._flow_types)
-        )
-        with writing(self._engine) as connection:
-            before = now()
-            clock = moment(connection.execute(says.returning(workers.c.seen)).scalar_one())
-            after = now()
-            sighting = Sighting(
-                self._living(connection),
-                {found.session_id: found.version for found in connection.execute(open_legs)},
-            )
-        self._compare_clocks(max((clock - after).total_seconds(), 0), max((before - clock).total_seconds(), 0))
+        """Says that this Worker lives, and looks about in the same transaction.
+
+        A SQLite file has one Worker, so there it only looks. But what can be read may not be written, and a database
+        that is away is back when it can be.
+        """
+        if self._engine.dialect.name == "sqlite" and not outage_of(self._engine).lasts:
+            with reading(self._engine) as connection:
+                sighting = Sighting(frozenset({self.worker_id}), self._running(connection))
+        else:
+            row = self._insert(workers).values(worker_id=self.worker_id, started_at=now().isoformat(), seen=self._clock)
+            says = row.on_conflict_do_update(index_elements=[workers.c.worker_id], set_={"seen": self._clock})
+            with writing(self._engine) as connection:
+                before = now()
+                clock = moment(connection.execute(says.returning(workers.c.seen)).scalar_one())
+                after = now()
+                sighting = Sighting(self._living(connection), self._running(connection))
+            self._compare_clocks(max((clock - after).total_seconds(), 0), max((before - clock).total_seconds(), 0))
         self._seen(sighting)
 
     def leave(self) -> None:
@@ -121,6 +123,12 @@ class WorkerRegister:
     def _living(self, connection: Connection) -> frozenset[str]:
         query = select(workers.c.worker_id).where(workers.c.seen >= self._clock - LOST_AFTER_SECONDS)
         return frozenset({*connection.execute(query).scalars(), self.worker_id})
+
+    def _running(self, connection: Connection) -> Mapping[str, int]:
+        query = select(sessions.c.session_id, sessions.c.version).where(
+            sessions.c.status == SessionStatus.RUNNING.value, sessions.c.flow_type.in_(self._flow_types)
+        )
+        return {row.session_id: row.version for row in connection.execute(query)}
 
     def _compare_clocks(self, behind: float, ahead: float) -> None:
         """Says once that this machine's clock is off: approvals, events and logs have its times."""

@@ -29,6 +29,11 @@ class Outage:
         self._met = 0.0
         self._watching = False
 
+    @property
+    def lasts(self) -> bool:
+        """Whether the database is away, as far as is known."""
+        return self._began is not None
+
     def watch(self) -> None:
         """From now on the log is told. Before, whoever opens the database is."""
         self._watching = True
