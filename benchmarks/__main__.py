@@ -19,6 +19,7 @@ from benchmarks import (
     take_over,
     throughput,
     turnaround,
+    unsent,
     wake_up,
     whole_turn,
 )
@@ -39,6 +40,7 @@ async def _main() -> bool:
         throughput,
         wake_up,
         take_over,
+        unsent,
         memory,
         idle_load,
         config_validation,

@@ -78,8 +78,8 @@ def test_one_request_has_ten_seconds_and_one_look_thirty() -> None:
         assert operation.reconcile_timeout == timedelta(seconds=30)
 
 
-def test_not_sent_is_known_25_seconds_after_the_row() -> None:
+def test_not_sent_is_known_23_seconds_after_the_row() -> None:
     limits = SessionLimits()
     for operation in (*SLACK_OPERATIONS, *GITHUB_OPERATIONS):
         known = limits.dispatch_window + operation.timeout + limits.reconcile_margin + SETTLING_TIME
-        assert known == timedelta(seconds=25)
+        assert known == timedelta(seconds=23)

@@ -18,7 +18,7 @@ __all__ = ["DISPATCH_WINDOW", "RECONCILE_MARGIN", "Attempt", "AttemptLedger", "A
 DISPATCH_WINDOW = timedelta(seconds=5)
 """How long after its row was written a request may still leave."""
 
-RECONCILE_MARGIN = timedelta(seconds=5)
+RECONCILE_MARGIN = timedelta(seconds=3)
 """Waited beyond `dispatch_before` plus the request's timeout before "not sent" may be concluded."""
 
 
