@@ -110,6 +110,7 @@ def test_the_mode_that_kubernetes_gives_unless_told_is_refused_as_it_is_said(pla
 def test_the_swarm_service_reads_its_secret(place: Path) -> None:
     service = yaml.safe_load(DOCKER.description)["services"]["agent"]
     (secret,) = service["secrets"]
+    assert yaml.safe_load(DOCKER.description)["secrets"] == {secret["source"]: {"external": True}}
     assert str(DOCKER.file) == f"/run/secrets/{secret['source']}"
     with tmpfs(place / "secrets", 0o755) as folder:
         mounted = folder / secret["source"]
@@ -142,6 +143,7 @@ def test_the_unit_reads_its_credential(place: Path) -> None:
     credential, _, source = service["LoadCredential"].partition(":")
     assert source.startswith("/")
     assert service["User"] not in {"", "root"}
+    assert service["ExecStartPre"].split()[1:] == ["config", "check"]
     assert str(SYSTEMD.file) == f"/run/credentials/{name}/{credential}"
     with tmpfs(place / "credentials", 0o755) as folder:
         # As systemd makes it: a folder and files of the service's user alone, on a file system of their own.

@@ -268,6 +268,48 @@ def test_a_systemd_credential_is_read(place: Path) -> None:
         assert check_as(path) == []
 
 
+@needs_mounts
+def test_the_mend_of_another_services_credential_is_to_check_as_that_service(place: Path) -> None:
+    credentials = Path("/run/credentials")
+    made = not credentials.exists()
+    credentials.mkdir(exist_ok=True)
+    folder = credentials / "dexbridge-test.service"
+    try:
+        with tmpfs(folder, 0o755):
+            token = put(folder / "slack", BOT_TOKEN, 0o400, USER)
+            os.chown(folder, USER, USER)
+            folder.chmod(0o500)
+            read_only(folder)
+            path = references(place, f'file = "{token}"')
+            for user in (0, USER + 1):
+                (fault,) = check_as(path, user=user)
+                told = re.fullmatch(
+                    r"It is there for dexbridge-test\.service alone\. To check as that service, add to it: "
+                    r'"ExecStartPre=(/\S+) config check"\.',
+                    fault["mend"],
+                )
+                assert told, fault
+            # What systemd does with that line: it runs the program as the service's user, with the unit's variables.
+            privileges = ["--reuid", str(USER), "--regid", str(USER), "--clear-groups"]
+            command = ["setpriv", *privileges, told[1], "config", "check"]
+            subprocess.run(command, env={"DEX_CONNECTOR_CONFIG_FILE": str(path)}, check=True)
+    finally:
+        folder.rmdir()
+        if made:
+            credentials.rmdir()
+
+
+@needs_mounts
+def test_a_file_of_references_that_its_owner_alone_may_read_is_opened_to_all(place: Path) -> None:
+    path = references(place, 'env = "SLACK_BOT_TOKEN"', 0o600)
+    (fault,) = check_as(path, SLACK_BOT_TOKEN=BOT_TOKEN)
+    assert fault["code"] == "file-unreadable"
+    mode = re.search(r"If it holds references only, let everybody read it .*--chmod=(\d+)", fault["mend"])
+    assert mode
+    path.chmod(int(mode[1], 8))
+    assert check_as(path, SLACK_BOT_TOKEN=BOT_TOKEN) == []
+
+
 @pytest.mark.parametrize("depth", [1, 3])
 async def test_a_link_is_followed_and_its_target_judged(place: Path, depth: int) -> None:
     target = put(place / "target.json", json.dumps(document(record())), 0o600)

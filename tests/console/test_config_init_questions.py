@@ -48,6 +48,14 @@ def test_a_token_in_the_place_of_a_variables_name_is_neither_shown_nor_written(t
     assert credentials(path) == {"bot_token": {"env": "SLACK_BOT_TOKEN"}}
 
 
+def test_a_file_of_references_is_said_to_be_one_that_others_may_read(tmp_path: Path) -> None:
+    said = typed(tmp_path / "asked.toml", "slack", "", "postThreadReply", "", "")
+    command = f"chmod 644 {tmp_path / 'asked.toml'}"
+    assert f"where another user reads it, as in an image, run {command}" in " ".join(said.split())
+    held = typed(tmp_path / "held.json", "slack", "support-slack", "postThreadReply", BOT_TOKEN, "n")
+    assert "chmod" not in held
+
+
 def test_what_is_mistyped_is_asked_again(tmp_path: Path) -> None:
     path = tmp_path / "asked.toml"
     said = typed(path, "slak", "slack", BOT_TOKEN, "main", "postThreadRepl", "postThreadReply", "my_bot_token", "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import stat
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,8 @@ _OWN: Final = 0o600
 # Root decides who is in a group: Kubernetes (fsGroup) and systemd let one service read root's file by its group.
 _OF_ROOT: Final = 0o640
 _OTHERS_WRITE: Final = 0o002
+_CREDENTIALS: Final = "/run/credentials/"
+"""Where systemd puts what LoadCredential names, in a folder that only the service enters."""
 
 
 def access_fault(path: str, real: str, owner: int, mode: int) -> FileFault | None:
@@ -61,7 +64,7 @@ def open_to_writers(path: str, mode: int) -> FileFault | None:
 def unreadable(path: str, real: str) -> FileFault:
     """The fault of a file that the system does not let this user read."""
     me = os.geteuid() if POSIX else 0
-    folder = _closed_folder(real)
+    folder = None if real.startswith(_CREDENTIALS) else _closed_folder(real)
     if folder is not None:
         return FileFault(
             Code.FILE_UNREADABLE,
@@ -94,6 +97,11 @@ def _mend(real: str, owner: int | None) -> str:
     if (Path(real).parent.parent / "..data").is_symlink():
         group = "" if me == 0 else f' and "fsGroup: {os.getegid() or me}" in the pod\'s securityContext'
         return f'In the pod, set "defaultMode: 0440" on the volume{group}.'
+    if real.startswith(_CREDENTIALS):
+        unit, check = Path(real).parts[3], Path(sys.executable).parent / "dexbridge"
+        return (
+            f'It is there for {unit} alone. To check as that service, add to it: "ExecStartPre={check} config check".'
+        )
     if real.startswith("/run/secrets/"):
         return (
             f'In the service\'s list of secrets, set "uid: \'{me}\'" and "mode: 0400"; of a Compose secret that is a '

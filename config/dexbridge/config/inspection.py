@@ -39,6 +39,9 @@ from dexbridge.config.written_reference import may_show_variable
 from dexbridge.connectors import ConnectionReference, ConnectorDefinition
 
 _MOST_SECRETS: Final = 1_000
+_OPEN_TO_ALL: Final = (
+    "If it holds references only, let everybody read it instead, such as in an image: COPY --chmod=644"
+)
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,8 @@ def _inspect(
         return _refused(path, _unknown_format(path))
     read = read_private_file(path, limit=CONNECTION_FILE_LIMIT)
     if isinstance(read, FileFault):
+        if read.code is Code.FILE_UNREADABLE and form.references:
+            read = replace(read, mend=f"{read.mend} {_OPEN_TO_ALL}")
         return _refused(path, read)
     data = read.content.open()
     decoded = decode(data, form.parse)

@@ -85,6 +85,9 @@ def init(
         echo(f"error: {refused}", err=True)
         raise typer.Exit(2) from None
     echo(f"Wrote {path} with mode 0600.")
+    if credentials and not any(isinstance(one, Secret) for one in credentials.values()):
+        mend = f"chmod 644 {shlex.quote(path)}"
+        echo(f"It holds references only: where another user reads it, as in an image, run {mend}")
     inspection = inspect_file(path, Sealed[Mapping[str, str]](os.environ), connectors)
     colour = wants_colour()
     # A variable that is not set yet is no fault of what was written.
