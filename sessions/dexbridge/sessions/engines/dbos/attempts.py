@@ -12,7 +12,7 @@ from sqlalchemy import Engine, Select, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from dexbridge.sessions.engines.dbos.database import reading, writing
-from dexbridge.sessions.engines.dbos.database_clock import clock_of, moment
+from dexbridge.sessions.engines.dbos.databases.clock import clock_of, moment
 from dexbridge.sessions.engines.dbos.schema import attempts, sessions
 from dexbridge.sessions.engines.dbos.stored import stored
 from dexbridge.sessions.errors import DispatchCancelled, StepFenced

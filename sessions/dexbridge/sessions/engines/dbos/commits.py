@@ -11,9 +11,9 @@ from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.engines.dbos.attempts import SqlAttemptLedger
 from dexbridge.sessions.engines.dbos.commit_mark import CommitMark
 from dexbridge.sessions.engines.dbos.database import AnswerLost
-from dexbridge.sessions.engines.dbos.news import News
 from dexbridge.sessions.engines.dbos.store import Committed, SessionStore, Unanswered
 from dexbridge.sessions.engines.dbos.waking.hearing import Hearing
+from dexbridge.sessions.engines.dbos.waking.news import News
 from dexbridge.sessions.errors import CommitUnclear, DatabaseUnavailable
 from dexbridge.sessions.hosting.patience import for_seconds, until_back
 from dexbridge.sessions.ledger import AttemptLedger

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from dexbridge.sessions.engines.dbos.database import outage_of, reading, writing
-from dexbridge.sessions.engines.dbos.database_clock import clock_of, moment
+from dexbridge.sessions.engines.dbos.databases.clock import clock_of, moment
 from dexbridge.sessions.engines.dbos.schema import sessions, workers
 from dexbridge.sessions.errors import DatabaseUnavailable
 from dexbridge.sessions.persisted import now
