@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dbos import DBOS
 
 from dexbridge.sessions import (
     AgentSessionClient,
@@ -149,6 +150,19 @@ async def test_the_applications_event_loop_is_as_it_was_after_a_close(opening: O
     async with opening() as talk:
         await talk.ask("hello")
     assert await asyncio.to_thread(lambda: "still works") == "still works"
+
+
+@DBOS.workflow(name="a_workflow_of_the_application")
+async def own_workflow() -> str:
+    return "done"
+
+
+async def test_it_closes_in_a_loop_in_which_the_application_used_dbos(opening: Opening) -> None:
+    # DBOS takes the loop's threads with it when it is closed.
+    async with opening() as talk:
+        handle = await DBOS.start_workflow_async(own_workflow)
+        assert await handle.get_result() == "done"
+        assert await talk.ask("hello") == "you said hello"
 
 
 async def test_a_follower_ends_with_the_engine(opening: Opening) -> None:

@@ -33,6 +33,7 @@ LEFT_OUT = {
     "test_files_are_private": OWN_FILES,
     "test_a_file_that_others_could_read_is_closed_to_them": OWN_FILES,
     "test_one_engine_per_process": OWN_FILES,
+    "test_it_closes_in_a_loop_in_which_the_application_used_dbos": OWN_FILES,
     "test_what_cannot_be_opened_is_said_and_leaves_the_process_free": OWN_FILES,
     "test_a_client_may_come_before_the_first_worker": NO_WORKER,
     "test_what_is_not_written_over": OWN_TABLES,

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from sqlalchemy import Connection, Engine
 
 from dexbridge.sessions.engines.dbos.database import reading
+from dexbridge.sessions.engines.dbos.leg_loop import in_own_thread
 from dexbridge.sessions.errors import DatabaseUnavailable
 
 __all__ = ["LOOK_SECONDS", "FileWatch"]
@@ -50,7 +51,7 @@ class FileWatch:
     async def close(self) -> None:
         self._stop.set()
         if self._thread is not None:
-            await asyncio.to_thread(self._thread.join)
+            await in_own_thread(self._thread.join)
 
     def _watch(self) -> None:
         while not self._stop.is_set():
