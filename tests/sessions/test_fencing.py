@@ -65,6 +65,24 @@ async def test_a_segment_that_was_taken_over_is_not_committed(opening: Opening, 
         assert (await talk.snapshot()).state.transcript_rows == 2
 
 
+async def test_a_segment_that_was_taken_over_is_ended(opening: Opening, database: Database) -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def wait(_segment: Segment) -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async with opening(runner=ScriptedRunner(before=wait)) as talk:
+        await talk.say("hello")
+        await begun.wait()
+        take_over(database)
+        async with asyncio.timeout(10):
+            await ended.wait()
+
+
 async def test_a_call_that_was_taken_over_is_not_sent_again(opening: Opening, database: Database) -> None:
     begun, go_on, over = asyncio.Event(), asyncio.Event(), asyncio.Event()
 

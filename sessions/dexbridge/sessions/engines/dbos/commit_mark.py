@@ -5,10 +5,6 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, select
-from sqlalchemy.dialects import postgresql, sqlite
-
-from dexbridge.sessions.engines.dbos.schema import commits
 from dexbridge.sessions.errors import DatabaseUnavailable
 
 __all__ = ["KEPT_COMMITS", "CommitMark"]
@@ -21,6 +17,9 @@ KEPT_COMMITS = 32
 class CommitMark:
     """One commit of a session.
 
+    The session's row keeps the marks of its last commits as text, "version:token" each, the newest last. A Worker of
+    an older version commits without one.
+
     Attributes:
         session_id: The session.
         version: The version of the session this commit makes.
@@ -29,26 +28,25 @@ class CommitMark:
 
     session_id: str
     version: int
-    token: str = field(default_factory=lambda: uuid.uuid4().hex)
+    token: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
 
-    def write(self, connection: Connection) -> None:
-        """Writes the mark in the transaction it stands for."""
-        dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-        values = {"version": self.version, "token": self.token}
-        connection.execute(
-            dialect.insert(commits)
-            .values(session_id=self.session_id, place=self.version % KEPT_COMMITS, **values)
-            .on_conflict_do_update(index_elements=[commits.c.session_id, commits.c.place], set_=values)
-        )
+    def added_to(self, kept: str) -> str:
+        """The marks of the session's row with this one."""
+        return " ".join([*kept.split()[1 - KEPT_COMMITS :], self._written])
 
-    def is_held(self, connection: Connection) -> bool:
-        """Whether the commit was done.
+    def is_in(self, kept: str) -> bool:
+        """Whether the commit was done, by the marks of the session's row.
 
         Raises:
             DatabaseUnavailable: So much was committed since that it cannot be told.
         """
-        place = (commits.c.session_id == self.session_id) & (commits.c.place == self.version % KEPT_COMMITS)
-        row = connection.execute(select(commits.c.version, commits.c.token).where(place)).one_or_none()
-        if row is not None and row.version > self.version:
+        marks = kept.split()
+        if self._written in marks:
+            return True
+        if len(marks) == KEPT_COMMITS and int(marks[0].partition(":")[0]) > self.version:
             raise DatabaseUnavailable(f"{KEPT_COMMITS} commits of {self.session_id!r} came after one that was unclear")
-        return row is not None and row.token == self.token
+        return False
+
+    @property
+    def _written(self) -> str:
+        return f"{self.version}:{self.token}"

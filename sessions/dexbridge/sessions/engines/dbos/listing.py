@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, select
 
 from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.engines.dbos.schema import calls, messages, sessions
+from dexbridge.sessions.engines.dbos.session_row import PRUNED
 from dexbridge.sessions.engines.dbos.stored import stored
 from dexbridge.sessions.errors import UnreadableSession
 from dexbridge.sessions.message import Message
@@ -18,10 +19,7 @@ from dexbridge.sessions.snapshot import SessionSummary
 from dexbridge.sessions.state import SessionState
 from dexbridge.toolsource import OutcomeKind
 
-__all__ = ["PRUNED", "holds_unknown", "list_sessions"]
-
-PRUNED = "pruned"
-"""Status of a row that only keeps its ID from being taken again."""
+__all__ = ["holds_unknown", "list_sessions"]
 
 
 def list_sessions(

@@ -1,7 +1,6 @@
 """Our tables, beside DBOS's own in the same database.
 
-Rows of `dexbridge_sessions`, `dexbridge_calls`, `dexbridge_attempts` and `dexbridge_commits` are updated; the rest is
-appended.
+Rows of `dexbridge_sessions`, `dexbridge_calls` and `dexbridge_attempts` are updated; the rest is appended.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ __all__ = [
     "METADATA",
     "attempts",
     "calls",
-    "commits",
     "events",
     "marks",
     "message_keys",
@@ -36,7 +34,9 @@ sessions = Table(
     Column("version", BigInteger, nullable=False),
     Column("state", Text, nullable=False),
     Column("updated_at", String(40), nullable=False),
+    Column("commits", Text, nullable=False, server_default=""),
 )
+"""`commits` holds the marks of the last ones, so that one whose answer was lost is read back; see `CommitMark`."""
 
 messages = Table(
     "dexbridge_messages",
@@ -82,16 +82,6 @@ attempts = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("attempt", Text, nullable=False),
 )
-
-commits = Table(
-    "dexbridge_commits",
-    METADATA,
-    Column("session_id", _ID, primary_key=True),
-    Column("place", Integer, primary_key=True, autoincrement=False),
-    Column("version", BigInteger, nullable=False),
-    Column("token", String(32), nullable=False),
-)
-"""The last commits of each session, so that a commit whose answer was lost is read back. See `CommitMark`."""
 
 message_keys = Table(
     "dexbridge_message_keys",

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from sqlalchemy import Connection, delete, insert, select, text
+from sqlalchemy import Connection, delete, insert, inspect, select, text
+from sqlalchemy.schema import CreateColumn
 
-from dexbridge.sessions.engines.dbos.schema import METADATA, schema
+from dexbridge.sessions.engines.dbos.schema import METADATA, schema, sessions
 from dexbridge.sessions.errors import NewerDatabase
 
 __all__ = ["SCHEMA_NUMBER", "prepare_tables"]
@@ -37,6 +38,7 @@ def prepare_tables(connection: Connection) -> None:
         # SQLite's transaction is the only writer already.
         connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": _LOCK})
     METADATA.create_all(connection)
+    _add_what_is_new(connection)
     found = connection.execute(select(schema.c.number)).scalar_one_or_none()
     if found is not None and found > SCHEMA_NUMBER:
         raise NewerDatabase(
@@ -50,3 +52,12 @@ def prepare_tables(connection: Connection) -> None:
         _STEPS[number](connection)
     connection.execute(delete(schema))
     connection.execute(insert(schema).values(number=SCHEMA_NUMBER))
+
+
+def _add_what_is_new(connection: Connection) -> None:
+    """Adds a column that older Workers do not look at; it has a default, which the rows they insert get."""
+    there = {column["name"] for column in inspect(connection).get_columns(sessions.name)}
+    for column in sessions.columns:
+        if column.name not in there:
+            written = CreateColumn(column).compile(dialect=connection.dialect)
+            connection.execute(text(f"alter table {sessions.name} add column {written}"))

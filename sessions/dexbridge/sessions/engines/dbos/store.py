@@ -8,18 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from sqlalchemy import Connection, Engine, delete, insert, select, update
+from sqlalchemy import Connection, Engine, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.engines.dbos.commit_mark import CommitMark
 from dexbridge.sessions.engines.dbos.database import AnswerLost, reading, reading_at_once, writing
-from dexbridge.sessions.engines.dbos.listing import PRUNED, holds_unknown, list_sessions
+from dexbridge.sessions.engines.dbos.listing import list_sessions
+from dexbridge.sessions.engines.dbos.pruning import forget, prune
 from dexbridge.sessions.engines.dbos.schema import (
-    attempts,
     calls,
-    commits,
     events,
     message_keys,
     messages,
@@ -27,13 +26,14 @@ from dexbridge.sessions.engines.dbos.schema import (
     transcript,
 )
 from dexbridge.sessions.engines.dbos.schema_version import prepare_tables
+from dexbridge.sessions.engines.dbos.session_row import PRUNED, SessionRow, newest_row
 from dexbridge.sessions.engines.dbos.stored import stored, stored_kind
-from dexbridge.sessions.errors import StepFenced, UnknownSession, UnreadableSession
+from dexbridge.sessions.errors import StepFenced, UnreadableSession
 from dexbridge.sessions.event import SessionEvent
 from dexbridge.sessions.message import Message, with_marks
 from dexbridge.sessions.persisted import now
 from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
-from dexbridge.sessions.state import SessionState, SessionStatus
+from dexbridge.sessions.state import SessionState
 from dexbridge.sessions.transition import (
     Change,
     MessageKey,
@@ -108,9 +108,10 @@ class SessionStore:
                         version=0,
                         state=state.model_dump_json(),
                         updated_at=now().isoformat(),
+                        commits="",
                     )
                 )
-                self._write(connection, state, mark, first)
+                self._write(connection, state, mark, "", first)
         except IntegrityError:
             # It may be there by an earlier try, whose answer was lost.
             return self.holds(mark)
@@ -118,15 +119,15 @@ class SessionStore:
 
     def holds(self, mark: CommitMark) -> bool:
         """Whether that commit was done. Waits for one that the database is still at work on."""
-        lock = select(sessions.c.version).where(sessions.c.session_id == mark.session_id).with_for_update()
+        lock = select(sessions.c.commits).where(sessions.c.session_id == mark.session_id).with_for_update()
         with writing(self.engine) as connection:
-            connection.execute(lock)
-            return mark.is_held(connection)
+            kept = connection.execute(lock).scalar_one_or_none()
+            return kept is not None and mark.is_in(kept)
 
     def load(self, session_id: str) -> SessionState:
         """The newest state. Raises `UnknownSession`."""
         with reading(self.engine) as connection:
-            return self._state(connection, session_id)[0]
+            return newest_row(connection, session_id).state
 
     def versions(self, session_ids: Sequence[str]) -> Mapping[str, int]:
         """The versions of those of the sessions that exist; one grows with each commit."""
@@ -162,7 +163,8 @@ class SessionStore:
         unanswered: Unanswered | None = None
         try:
             with writing(self.engine) as connection:
-                state, version = self._state(connection, session_id, lock=True)
+                row = newest_row(connection, session_id, lock=True)
+                state = row.state
                 if once is not None and (seen := self._seen(connection, session_id, once)) is not None:
                     return seen
                 result = change(state)
@@ -171,7 +173,7 @@ class SessionStore:
                 if once is not None:
                     key = {"session_id": session_id, "message_id": once.message_id, "digest": once.digest}
                     connection.execute(insert(message_keys).values(key))
-                unanswered = self._committed(connection, state, version, result)
+                unanswered = self._committed(connection, row, result)
         except AnswerLost:
             if unanswered is None:
                 # A refusal or a repeat, which wrote nothing.
@@ -187,14 +189,14 @@ class SessionStore:
         unanswered: Unanswered | None = None
         try:
             with writing(self.engine) as connection:
-                state, version = self._state(connection, session_id, lock=True)
+                row = newest_row(connection, session_id, lock=True)
                 record = connection.execute(query).scalar_one_or_none()
                 if record is None:
                     return Refusal(f"no call was recorded for {step_execution_id}")
-                result = settle(state, stored(CallRecord, record, session_id))
+                result = settle(row.state, stored(CallRecord, record, session_id))
                 if isinstance(result, Refusal):
                     return result
-                unanswered = self._committed(connection, state, version, result)
+                unanswered = self._committed(connection, row, result)
         except AnswerLost:
             if unanswered is None:
                 raise
@@ -202,44 +204,12 @@ class SessionStore:
         return unanswered.written
 
     def prune(self, before: datetime) -> Sequence[tuple[str, int]]:
-        """Deletes idle and ended sessions last changed before; returns their IDs and how many legs each had.
-
-        One that holds an outcome nobody knows is kept until somebody settles it; settling takes the same lock.
-        Those that were pruned earlier, but not `forgotten`, are returned too.
-        """
-        rest = (SessionStatus.IDLE.value, SessionStatus.ENDED.value)
-        old = select(sessions.c.session_id).where(
-            sessions.c.status.in_(rest), sessions.c.updated_at < before.isoformat()
-        )
-        with reading(self.engine) as connection:
-            candidates = list(connection.execute(old).scalars())
-        for session_id in candidates:
-            with contextlib.suppress(UnreadableSession), writing(self.engine) as connection:
-                still = old.where(sessions.c.session_id == session_id).with_for_update()
-                if connection.execute(still).scalar_one_or_none() is None:
-                    continue
-                state, version = self._state(connection, session_id)
-                if holds_unknown(connection, session_id):
-                    continue
-                for table in (messages, transcript, events, calls, attempts, message_keys, commits):
-                    connection.execute(delete(table).where(table.c.session_id == session_id))
-                # The row stays, so that the ID is never taken again; until it is forgotten, with the number of legs.
-                connection.execute(
-                    update(sessions)
-                    .where(sessions.c.session_id == session_id)
-                    .values(status=PRUNED, state=str(state.legs), version=version + 1)
-                )
-        left = select(sessions.c.session_id, sessions.c.state).where(
-            sessions.c.status == PRUNED, sessions.c.state != ""
-        )
-        with reading(self.engine) as connection:
-            return [(row.session_id, int(row.state)) for row in connection.execute(left)]
+        """See `pruning.prune`."""
+        return prune(self.engine, before)
 
     def forgotten(self, session_ids: Sequence[str]) -> None:
-        """Nothing is left of these pruned sessions but their IDs."""
-        with writing(self.engine) as connection:
-            for session_id in session_ids:
-                connection.execute(update(sessions).where(sessions.c.session_id == session_id).values(state=""))
+        """See `pruning.forget`."""
+        forget(self.engine, session_ids)
 
     def transcript(self, session_id: str) -> Sequence[TranscriptEntry]:
         """The committed transcript, in order."""
@@ -254,7 +224,7 @@ class SessionStore:
     def snapshot(self, session_id: str) -> SessionSnapshot:
         """State, messages and calls as of one moment."""
         with reading_at_once(self.engine) as connection:
-            state, _ = self._state(connection, session_id)
+            state = newest_row(connection, session_id).state
             said = connection.execute(
                 select(messages.c.message).where(messages.c.session_id == session_id).order_by(messages.c.sequence)
             ).scalars()
@@ -289,7 +259,7 @@ class SessionStore:
                 for row in connection.execute(query)
             ]
             if not found:
-                self._state(connection, session_id)
+                newest_row(connection, session_id)
             return found
 
     def _seen(self, connection: Connection, session_id: str, once: MessageKey) -> Repeated | Refusal | None:
@@ -301,26 +271,18 @@ class SessionStore:
             return None
         return Repeated() if digest == once.digest else Refusal("another message was accepted under that message_id")
 
-    def _committed(self, connection: Connection, state: SessionState, version: int, result: Transition) -> Unanswered:
-        mark = CommitMark(state.session_id, version + 1)
-        written = self._write(connection, state, mark, result)
+    def _committed(self, connection: Connection, row: SessionRow, result: Transition) -> Unanswered:
+        state = row.state
+        mark = CommitMark(state.session_id, row.version + 1)
+        written = self._write(connection, state, mark, row.commits, result)
         opened = written.leg is not None and (state.leg is None or state.leg.number != written.leg.number)
         if opened:
             self._enqueue(connection, written)
         self._tell(connection, state.session_id)
         return Unanswered(Committed(replace(result, state=written), opened), mark)
 
-    def _state(self, connection: Connection, session_id: str, *, lock: bool = False) -> tuple[SessionState, int]:
-        query = select(sessions.c.state, sessions.c.version, sessions.c.status).where(
-            sessions.c.session_id == session_id
-        )
-        row = connection.execute(query.with_for_update() if lock else query).one_or_none()
-        if row is None or row.status == PRUNED:
-            raise UnknownSession(session_id)
-        return stored(SessionState, row.state, session_id), row.version
-
     def _write(
-        self, connection: Connection, before: SessionState, mark: CommitMark, transition: Transition
+        self, connection: Connection, before: SessionState, mark: CommitMark, kept: str, transition: Transition
     ) -> SessionState:
         session_id, version = before.session_id, mark.version - 1
         state = transition.state.model_copy(
@@ -337,11 +299,11 @@ class SessionStore:
                 version=mark.version,
                 state=state.model_dump_json(),
                 updated_at=now().isoformat(),
+                commits=mark.added_to(kept),
             )
         )
         if written.rowcount != 1:
             raise StepFenced(f"The session {session_id!r} changed under version {version}; nothing was committed.")
-        mark.write(connection)
         if transition.messages:
             connection.execute(
                 insert(messages),
