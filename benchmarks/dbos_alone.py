@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dbos import DBOS
 
-from dexbridge.sessions.engines.dbos.database import open_database, open_for_dbos
+from dexbridge.sessions.engines.dbos.databases.database import open_database, open_for_dbos
 
 if __name__ == "__main__":
     url, ready = sys.argv[1:]

@@ -18,7 +18,7 @@ from dbos import DBOS
 
 from benchmarks.databases import DATABASES, new_database
 from benchmarks.report import Comparison, Goal, compare, main
-from dexbridge.claude.resume_file import write_resume_file
+from dexbridge.claude.conversation.resume_file import write_resume_file
 from dexbridge.sessions import (
     AgentSessionClient,
     AgentSessionFlow,

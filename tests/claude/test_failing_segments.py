@@ -11,7 +11,7 @@ from claude_agent_sdk import ClaudeAgentOptions
 from mcp.types import ListToolsResult
 
 from dexbridge.claude import ClaudeAgentOptionsContext
-from dexbridge.claude.handler_lock import HandlerLock
+from dexbridge.claude.locks.handler import HandlerLock
 from dexbridge.claude.testing import ApiError, Reply, Slow, Text, ToolUse
 from dexbridge.toolsource import OutcomeKind
 from tests.fakes.claude_stage import (

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from dexbridge.claude import CliProcesses
-from dexbridge.claude.made_entries import result_entry
+from dexbridge.claude.conversation.made_entries import result_entry
 from dexbridge.claude.testing import ApiError, ModelRequest, Reply, Text, ToolUse
 from dexbridge.sessions import CallResult, TranscriptEntry
 from dexbridge.toolsource import OutcomeKind

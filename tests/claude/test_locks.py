@@ -11,7 +11,7 @@ from claude_agent_sdk import HookMatcher, PermissionResultAllow
 from mcp.types import CallToolResult, TextContent
 
 from dexbridge.claude import runner
-from dexbridge.claude.handler_lock import HandlerLock
+from dexbridge.claude.locks.handler import HandlerLock
 from dexbridge.claude.testing import Reply, Text, ToolUse
 from dexbridge.connectors import slack
 from dexbridge.sessions import CallResult

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dexbridge.claude.machine import available_memory, usable_cores, usable_memory
+from dexbridge.claude.processes.machine import available_memory, usable_cores, usable_memory
 
 GIBIBYTE = 2**30
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from claude_agent_sdk import ClaudeAgentOptions
 
-from dexbridge.claude.option_checks import check_options
-from dexbridge.claude.option_table import FIELDS, FLAGS, SETTINGS
-from dexbridge.claude.options_page import options_page
+from dexbridge.claude.options.checks import check_options
+from dexbridge.claude.options.page import options_page
+from dexbridge.claude.options.table import FIELDS, FLAGS, SETTINGS
 from dexbridge.sessions import SegmentFailed
 from tests.fakes.claude_stage import API_KEY, Stage
 
@@ -51,7 +51,7 @@ def test_what_is_refused_says_why() -> None:
 
 def test_the_page_of_the_docs_is_the_table() -> None:
     page = (ROOT / "docs" / "claude-options.md").read_text(encoding="utf-8")
-    assert page == options_page(), "run: python -m dexbridge.claude.options_page > docs/claude-options.md"
+    assert page == options_page(), "run: python -m dexbridge.claude.options.page > docs/claude-options.md"
     for name in (*FIELDS, *SETTINGS, *FLAGS):
         assert f"`{name}`" in page
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from claude_agent_sdk import ClaudeAgentOptions
 
-from dexbridge.claude.option_checks import check_options
+from dexbridge.claude.options.checks import check_options
 from dexbridge.claude.versions import TESTED_CLI, TESTED_SDK, warn_if_untested
 from dexbridge.sessions import SegmentFailed
 from dexbridge.toolsource import OfferedTools

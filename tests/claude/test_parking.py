@@ -198,7 +198,7 @@ async def test_nothing_waits_for_a_person_while_others_wait_for_a_process(open_s
 
 
 async def test_nothing_waits_while_memory_is_short(open_stage: OpenStage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dexbridge.claude.processes.available_memory", lambda: 100_000_000)
+    monkeypatch.setattr("dexbridge.claude.processes.slots.available_memory", lambda: 100_000_000)
     stage = await one_reply(open_stage, A_MINUTE)
 
     assert stage.model.requests[-1].resumed

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dexbridge.claude import CliProcesses
-from dexbridge.claude.processes import ProcessSlots, default_most, shared_slots
+from dexbridge.claude.processes.slots import ProcessSlots, default_most, shared_slots
 from dexbridge.claude.testing import Reply, Text
 from dexbridge.sessions import AgentSessionClient, EventKind, InvalidRequest
 from tests.fakes.claude_stage import Stage, cli_processes

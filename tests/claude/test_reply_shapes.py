@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from dexbridge.claude import CliProcesses
-from dexbridge.claude.results import bounded
+from dexbridge.claude.conversation.results import bounded
 from dexbridge.claude.testing import Block, ModelRequest, Reply, Text, Thinking, ToolUse
 from dexbridge.toolsource import OutcomeKind
 from tests.fakes.claude_stage import CHANNEL, COLD, LIST, LOOK_UP, THREAD, Stage, answer_of, slack_reply

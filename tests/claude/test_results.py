@@ -8,7 +8,7 @@ from typing import Any
 
 from claude_agent_sdk import tool
 
-from dexbridge.claude.results import LONGEST_RESULT
+from dexbridge.claude.conversation.results import LONGEST_RESULT
 from dexbridge.claude.testing import CutStream, Reply, Text, ToolUse
 from dexbridge.toolsource import OutcomeKind, ToolEffect, ToolPolicy
 from tests.fakes.claude_stage import CANCEL, LOOK_UP, SLACK_REPLY_STEPS, Stage, answer_of, slack_reply

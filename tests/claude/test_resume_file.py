@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dexbridge.claude.resume_file import resume_lines
+from dexbridge.claude.conversation.resume_file import resume_lines
 
 Entry = dict[str, Any]
 

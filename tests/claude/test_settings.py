@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions, HookMatcher
 
-from dexbridge.claude.option_checks import check_options
+from dexbridge.claude.options.checks import check_options
 from dexbridge.claude.testing import Reply, Text, ToolUse
 from dexbridge.sessions import EventKind, SegmentFailed
 from tests.fakes.claude_stage import API_KEY, LOOK_UP, POST, Stage, answer_of, error_of, slack_reply

@@ -13,8 +13,8 @@ from claude_agent_sdk import ToolResultBlock
 from mcp.types import CallToolResult, TextContent
 
 from dexbridge.claude import CliProcesses
-from dexbridge.claude.handler_lock import HandlerLock
-from dexbridge.claude.results import LONGEST_RESULT, bounded, is_told
+from dexbridge.claude.conversation.results import LONGEST_RESULT, bounded, is_told
+from dexbridge.claude.locks.handler import HandlerLock
 from dexbridge.claude.testing import Reply, Text
 from dexbridge.sessions import CallResult
 from dexbridge.toolsource import OutcomeKind

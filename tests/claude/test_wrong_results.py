@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from claude_agent_sdk import SdkMcpTool, tool
 
-from dexbridge.claude.results import WrongResult, checked_result, text_of
+from dexbridge.claude.conversation.results import WrongResult, checked_result, text_of
 from dexbridge.claude.testing import Reply, Text, ToolUse
 from dexbridge.toolsource import OutcomeKind, ToolEffect, ToolPolicy
 from tests.fakes.claude_stage import Stage, answer_of

@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from dexbridge.config import Code, Diagnostic, Place, Severity, connection_file_schema, open_project
-from dexbridge.config.diagnostic import report
+from dexbridge.config.telling.diagnostic import report
 from dexbridge.connectors import installed_connectors
 from dexbridge.connectors.testing.local_slack import LocalSlack
 from tests.config.conftest import Write

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dexbridge.config import Code
-from dexbridge.config.finding import Finding
-from dexbridge.config.json_syntax import parse_json
-from dexbridge.config.locating import diagnose
-from dexbridge.config.places import json_spots
-from dexbridge.config.syntax import decode
+from dexbridge.config.reading.json_syntax import parse_json
+from dexbridge.config.reading.syntax import decode
+from dexbridge.config.telling.finding import Finding
+from dexbridge.config.telling.locating import diagnose
+from dexbridge.config.telling.places import json_spots
 from tests.fakes.connection_files import BOT_TOKEN
 
 

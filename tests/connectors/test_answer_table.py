@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from dexbridge.connectors import FailureKind
-from dexbridge.connectors.answer_table import Finding, Proof, judge
-from dexbridge.connectors.http_pool import HttpAnswer
+from dexbridge.connectors.http.answer_table import Finding, Proof, judge
+from dexbridge.connectors.http.pool import HttpAnswer
 
 
 def created(answer: HttpAnswer, payload: Any) -> Finding | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dexbridge.connectors import ConnectorDefinition, Operation, OperationKind, installed_connectors
-from dexbridge.connectors.operation import DEFECT, UNCERTAIN
+from dexbridge.connectors.contract.operation import DEFECT, UNCERTAIN
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "connectors"
 CONNECTORS = list(installed_connectors().values())

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from dexbridge.connectors import DispatchTooLate, NoAnswer
-from dexbridge.connectors.http_pool import HttpPool, Leave
+from dexbridge.connectors.http.pool import HttpPool, Leave
 from dexbridge.connectors.testing.local_slack import LocalSlack
 from dexbridge.connectors.testing.slack_faults import DropAfterPost, redirect
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from dexbridge.connectors import Attempt, BoundOperation, BranchTaken, Call, NotConnected, Retry, github, slack
-from dexbridge.connectors.http_pool import ANY_TIME, HttpPool
-from dexbridge.connectors.proxies import proxy_for
+from dexbridge.connectors.http.pool import ANY_TIME, HttpPool
+from dexbridge.connectors.http.proxies import proxy_for
 from dexbridge.connectors.testing import MemoryConnection, MemoryProject
 from dexbridge.connectors.testing.local_slack import LocalSlack
 

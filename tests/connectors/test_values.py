@@ -20,7 +20,7 @@ from dexbridge.connectors import (
     Uncertain,
     render_for_model,
 )
-from dexbridge.connectors.retry_after import parse_retry_after
+from dexbridge.connectors.http.retry_after import parse_retry_after
 from dexbridge.connectors.slack import SlackMessage, ThreadMessages
 from dexbridge.connectors.slack.operations import LIST_THREAD_MESSAGES, POST_THREAD_REPLY
 

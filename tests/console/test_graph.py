@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from dexbridge.sessions.step_graph import FOLLOWS, graph_json, graph_mermaid
 from dexbridge.sessions.steps import STEPS
+from dexbridge.sessions.steps.step_graph import FOLLOWS, graph_json, graph_mermaid
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.errors import DispatchCancelled, StepFenced
-from dexbridge.sessions.event import NewEvent
-from dexbridge.sessions.ledger import Attempt, AttemptState
-from dexbridge.sessions.persisted import now
-from dexbridge.sessions.state import SessionState
-from dexbridge.sessions.transition import Change, Refusal, Settle, TranscriptEntry, Transition
+from dexbridge.sessions.hosting.ledger import Attempt, AttemptState
+from dexbridge.sessions.state.call import CallRecord
+from dexbridge.sessions.state.event import NewEvent
+from dexbridge.sessions.state.persisted import now
+from dexbridge.sessions.state.session import SessionState
+from dexbridge.sessions.state.transition import Change, Refusal, Settle, TranscriptEntry, Transition
 
 __all__ = ["MemorySession", "WorkerLost"]
 

@@ -19,14 +19,15 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from dexbridge.sessions import requests
+from dexbridge.sessions.changes import requests
 from dexbridge.sessions.client import AgentSessionClient
-from dexbridge.sessions.engine import SessionEngine, open_engine
-from dexbridge.sessions.event import EventKind
-from dexbridge.sessions.hosting import StepHost
-from dexbridge.sessions.interrupt import Interrupt
-from dexbridge.sessions.state import SessionState, SessionStatus
-from dexbridge.sessions.transition import Change, Refusal, Transition
+from dexbridge.sessions.hosting.engine import SessionEngine
+from dexbridge.sessions.hosting.step_host import StepHost
+from dexbridge.sessions.opening import open_engine
+from dexbridge.sessions.state.event import EventKind
+from dexbridge.sessions.state.interrupt import Interrupt
+from dexbridge.sessions.state.session import SessionState, SessionStatus
+from dexbridge.sessions.state.transition import Change, Refusal, Transition
 from dexbridge.toolsource import (
     AttemptResult,
     Dispatch,

@@ -51,7 +51,7 @@ def test_a_clock_that_is_set_back_makes_no_late_request_look_early(tmp_path: Pat
 import select, sys
 from datetime import UTC, datetime, timedelta
 from dexbridge.connectors import Call
-from dexbridge.connectors.errors import DispatchTooLate
+from dexbridge.connectors.contract.errors import DispatchTooLate
 before = datetime.now(UTC)
 call = Call("f", "s", "slack", "postThreadReply", dispatch_before=before + timedelta(seconds=0.2))
 call.ensure_dispatchable()

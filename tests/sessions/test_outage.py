@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import NullPool, create_engine, make_url, text
 
 from dexbridge.sessions import DatabaseUnavailable, EventKind
-from dexbridge.sessions.engines.dbos.database import open_database, writing
+from dexbridge.sessions.engines.dbos.databases.database import open_database, writing
 from dexbridge.toolsource import AttemptResult, Dispatch, OutcomeKind
 from tests.fakes.function_tool import FunctionTool, succeeded
 from tests.fakes.scripted_runner import ScriptedRunner, Segment

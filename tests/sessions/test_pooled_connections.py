@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import NullPool, create_engine, text
 
 from dexbridge.sessions import AgentSessionClient, DatabaseUnavailable, open_engine
-from dexbridge.sessions.engines.dbos.database import open_database, writing
+from dexbridge.sessions.engines.dbos.databases.database import open_database, writing
 from tests.fakes.function_tool import FunctionTool
 from tests.sessions.conftest import Database, Talk, flow_of
 from tests.sessions.pgbouncer import pooled

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dexbridge.connectors import github, slack
-from dexbridge.connectors.binding import SETTLING_TIME
+from dexbridge.connectors.contract.binding import SETTLING_TIME
 from dexbridge.connectors.github.operations import GITHUB_OPERATIONS
 from dexbridge.connectors.slack.operations import SLACK_OPERATIONS
 from dexbridge.connectors.testing import MemoryConnection, MemoryProject

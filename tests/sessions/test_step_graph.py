@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 from dexbridge.sessions import EventKind
-from dexbridge.sessions.step import StepType
-from dexbridge.sessions.step_graph import FOLLOWS
+from dexbridge.sessions.state.step import StepType
+from dexbridge.sessions.steps.step_graph import FOLLOWS
 from dexbridge.toolsource import AttemptResult, Dispatch, OutcomeKind
 from tests.fakes.function_tool import FunctionTool, succeeded
 from tests.sessions.conftest import Opening

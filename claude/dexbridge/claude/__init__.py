@@ -6,17 +6,17 @@ Names are loaded when they are first used, so that `dexbridge.claude.testing` ne
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dexbridge.claude.environment import build_claude_cli_environment
     from dexbridge.claude.flow import claude_agent_session_flow
-    from dexbridge.claude.options import ClaudeAgentOptionsContext
-    from dexbridge.claude.processes import CliProcesses
+    from dexbridge.claude.options.environment import build_claude_cli_environment
+    from dexbridge.claude.options.segment_options import ClaudeAgentOptionsContext
+    from dexbridge.claude.processes.slots import CliProcesses
 
 __all__ = ["ClaudeAgentOptionsContext", "CliProcesses", "build_claude_cli_environment", "claude_agent_session_flow"]
 
 _PLACES = {
-    "ClaudeAgentOptionsContext": "dexbridge.claude.options",
-    "CliProcesses": "dexbridge.claude.processes",
-    "build_claude_cli_environment": "dexbridge.claude.environment",
+    "ClaudeAgentOptionsContext": "dexbridge.claude.options.segment_options",
+    "CliProcesses": "dexbridge.claude.processes.slots",
+    "build_claude_cli_environment": "dexbridge.claude.options.environment",
     "claude_agent_session_flow": "dexbridge.claude.flow",
 }
 

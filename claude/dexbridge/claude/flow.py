@@ -9,9 +9,9 @@ from typing import Any, get_args
 from claude_agent_sdk import SdkMcpTool
 
 from dexbridge.claude.function_tool import function_tools
-from dexbridge.claude.inside_writes import InlineWrites
-from dexbridge.claude.options import BuildOptions
-from dexbridge.claude.processes import CliProcesses
+from dexbridge.claude.locks.inside_writes import InlineWrites
+from dexbridge.claude.options.segment_options import BuildOptions
+from dexbridge.claude.processes.slots import CliProcesses
 from dexbridge.claude.runner import ClaudeRunner
 from dexbridge.sessions import AgentSessionFlow, InvalidRequest, SessionLimits
 from dexbridge.toolsource import OfferedTools, ToolPolicy, ToolSource

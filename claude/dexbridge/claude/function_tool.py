@@ -14,7 +14,7 @@ from claude_agent_sdk import SdkMcpTool
 from pydantic import Field, TypeAdapter, create_model
 from typing_extensions import is_typeddict  # the one of typing knows no TypedDict of this module
 
-from dexbridge.claude.results import WrongResult, checked_result, text_of
+from dexbridge.claude.conversation.results import WrongResult, checked_result, text_of
 from dexbridge.toolsource import (
     ApprovalRule,
     AttemptResult,

@@ -14,25 +14,25 @@ from typing import Any, cast
 
 from claude_agent_sdk import ClaudeAgentOptions
 
+from dexbridge.claude.conversation.made_entries import result_entry
+from dexbridge.claude.conversation.resume_file import known_ids, write_resume_file
+from dexbridge.claude.conversation.transcript import SegmentTranscript
 from dexbridge.claude.failures import as_segment_failure
-from dexbridge.claude.handler_lock import HandlerLock
-from dexbridge.claude.hook_lock import HookLock, LeavingCall
-from dexbridge.claude.inside_writes import InlineWrites, check_inline_writes, inside_writers
-from dexbridge.claude.made_entries import result_entry
-from dexbridge.claude.objections import Objections
-from dexbridge.claude.option_checks import check_options
-from dexbridge.claude.options import (
+from dexbridge.claude.locks.handler import HandlerLock
+from dexbridge.claude.locks.hook import HookLock, LeavingCall
+from dexbridge.claude.locks.inside_writes import InlineWrites, check_inline_writes, inside_writers
+from dexbridge.claude.locks.objections import Objections
+from dexbridge.claude.options.checks import check_options
+from dexbridge.claude.options.segment_options import (
     BuildOptions,
     ClaudeAgentOptionsContext,
     segment_options,
     tool_seconds,
 )
-from dexbridge.claude.parking import Parked, ParkingLot
-from dexbridge.claude.processes import CliProcesses, memory_is_short, shared_slots
-from dexbridge.claude.resume_file import known_ids, write_resume_file
+from dexbridge.claude.processes.parking import Parked, ParkingLot
+from dexbridge.claude.processes.slots import CliProcesses, memory_is_short, shared_slots
+from dexbridge.claude.processes.worker_folder import WorkerFolder
 from dexbridge.claude.segment import Segment
-from dexbridge.claude.transcript import SegmentTranscript
-from dexbridge.claude.worker_folder import WorkerFolder
 from dexbridge.sessions import Answered, CallLeaves, CallResult, Conversation, SegmentEnd, SegmentFailed, ToolWish
 from dexbridge.toolsource import OfferedTools
 

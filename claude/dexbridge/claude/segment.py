@@ -23,6 +23,11 @@ from claude_agent_sdk import (
     UserMessage,
 )
 
+from dexbridge.claude.conversation.heard import Heard, Said
+from dexbridge.claude.conversation.made_entries import COMPARED_CLI_VERSIONS, deferral_entry, holds_call
+from dexbridge.claude.conversation.replies import StreamedReplies
+from dexbridge.claude.conversation.results import is_told
+from dexbridge.claude.conversation.transcript import SegmentTranscript
 from dexbridge.claude.failures import (
     check_asked,
     check_init,
@@ -31,13 +36,8 @@ from dexbridge.claude.failures import (
     check_submitted,
     not_the_messages,
 )
-from dexbridge.claude.handler_lock import HandlerLock
-from dexbridge.claude.heard import Heard, Said
-from dexbridge.claude.hook_lock import HookLock, LeavingCall
-from dexbridge.claude.made_entries import COMPARED_CLI_VERSIONS, deferral_entry, holds_call
-from dexbridge.claude.replies import StreamedReplies
-from dexbridge.claude.results import is_told
-from dexbridge.claude.transcript import SegmentTranscript
+from dexbridge.claude.locks.handler import HandlerLock
+from dexbridge.claude.locks.hook import HookLock, LeavingCall
 from dexbridge.claude.versions import warn_if_untested
 from dexbridge.sessions import CallResult, Refused, SegmentFailed, ToolWish
 from dexbridge.toolsource import mcp_name, short_name

@@ -1,8 +1,12 @@
 """The connection file: formats, validation, credentials, and the `Project` connections are taken from."""
 
-from dexbridge.config.codes import Code, Severity
-from dexbridge.config.diagnostic import REPORT_VERSION, Diagnostic, Place, SourceLine, report
-from dexbridge.config.envelope import SCHEMA_VERSION
+from dexbridge.config.checking.envelope import SCHEMA_VERSION
+from dexbridge.config.checking.inspection import InspectedConnection, Inspection, inspect_file
+from dexbridge.config.checking.live import LiveResult, check_live
+from dexbridge.config.checking.schema import connection_file_schema
+from dexbridge.config.checking.scopes import NeededScopes
+from dexbridge.config.checking.tool_check import OfferedOperation, check_offer, scopes_of_offer, validate_tools
+from dexbridge.config.checking.written_reference import may_show_variable
 from dexbridge.config.errors import (
     ConfigurationDefect,
     ConfigurationError,
@@ -13,15 +17,12 @@ from dexbridge.config.errors import (
     InvalidToolOffer,
     ProjectClosed,
 )
-from dexbridge.config.finding import is_token
-from dexbridge.config.inspection import InspectedConnection, Inspection, inspect_file
-from dexbridge.config.live import LiveResult, check_live
 from dexbridge.config.loading import FILE_VARIABLE, absolute_path, connection_file, load_from_environment, open_project
 from dexbridge.config.project import OpenedConnection, Project
-from dexbridge.config.schema import connection_file_schema
-from dexbridge.config.scopes import NeededScopes
 from dexbridge.config.sealing import Sealed
-from dexbridge.config.tool_check import OfferedOperation, check_offer, scopes_of_offer, validate_tools
+from dexbridge.config.telling.codes import Code, Severity
+from dexbridge.config.telling.diagnostic import REPORT_VERSION, Diagnostic, Place, SourceLine, report
+from dexbridge.config.telling.finding import is_token
 from dexbridge.config.writing import (
     EnvironmentReference,
     FileReference,
@@ -29,7 +30,6 @@ from dexbridge.config.writing import (
     NewCredential,
     write_connection_file,
 )
-from dexbridge.config.written_reference import may_show_variable
 
 __all__ = [
     "FILE_VARIABLE",

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dexbridge.config.diagnostic import Diagnostic
+    from dexbridge.config.telling.diagnostic import Diagnostic
 
 
 class ConfigurationError(Exception):

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from dexbridge.config.codes import Code
+from dexbridge.config.checking.inspection import inspect_file
 from dexbridge.config.errors import ConnectionFileAbsent, ConnectorsNotConfigured, EnvironmentConflict
-from dexbridge.config.home import without_tilde
-from dexbridge.config.inspection import inspect_file
 from dexbridge.config.project import Project, opened
+from dexbridge.config.reading.home import without_tilde
 from dexbridge.config.sealing import Sealed
+from dexbridge.config.telling.codes import Code
 from dexbridge.connectors import ConnectorDefinition, installed_connectors
 
 FILE_VARIABLE: Final = "DEX_CONNECTOR_CONFIG_FILE"

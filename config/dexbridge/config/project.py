@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final, Self
 
-from dexbridge.config.diagnostic import Diagnostic
+from dexbridge.config.checking.inspection import InspectedConnection, Inspection, inspect_file
 from dexbridge.config.errors import ConfigurationDefect, InvalidConnectionFile, ProjectClosed
-from dexbridge.config.finding import quoted
-from dexbridge.config.inspection import InspectedConnection, Inspection, inspect_file
-from dexbridge.config.private_file import Identity, identity_of
+from dexbridge.config.reading.private_file import Identity, identity_of
 from dexbridge.config.sealing import Sealed
+from dexbridge.config.telling.diagnostic import Diagnostic
+from dexbridge.config.telling.finding import quoted
 from dexbridge.connectors import (
     ConnectionReference,
     ConnectorDefinition,

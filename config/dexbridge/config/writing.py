@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dexbridge.config.envelope import SCHEMA_VERSION
+from dexbridge.config.checking.envelope import SCHEMA_VERSION
 from dexbridge.config.errors import ConfigurationError
 from dexbridge.config.sealing import sealed
 from dexbridge.connectors import Secret

@@ -1,31 +1,23 @@
 """The Connector contract, the built-in Connectors and what an author needs to write another."""
 
-from dexbridge.connectors.answer_branches import (
-    INVALID_RESPONSE,
-    PROVIDER_REJECTED,
-    mutation_branches,
-    query_branches,
-    unread,
-    unsuccessful,
+from dexbridge.connectors.contract.arguments.input_schema import Advice, NotBlank, OperationInput, OperationOutput
+from dexbridge.connectors.contract.arguments.unseen import is_blank, is_unseen
+from dexbridge.connectors.contract.attempts.attempt import Attempt, BranchTaken, Retry, Uncertain
+from dexbridge.connectors.contract.attempts.dispatch import Dispatch, Inquiry
+from dexbridge.connectors.contract.attempts.reconciliation import (
+    CannotTell,
+    FoundNotSent,
+    FoundSent,
+    Reconciliation,
+    look_again,
 )
-from dexbridge.connectors.answer_table import Finding, JudgedAnswer, Proof, judge
-from dexbridge.connectors.attempt import Attempt, BranchTaken, Retry, Uncertain
-from dexbridge.connectors.binding import SETTLING_TIME, bind_operation
-from dexbridge.connectors.bound_operation import BoundOperation
-from dexbridge.connectors.call import Call
-from dexbridge.connectors.call_id import derive_call_id
-from dexbridge.connectors.configuration import (
-    ENDPOINT_RULES,
-    ConnectorConfiguration,
-    HttpConfiguration,
-    HttpEndpoint,
-    InvalidConfiguration,
-    check_endpoint,
-    read_configuration,
-)
-from dexbridge.connectors.definition import ConnectorDefinition, CredentialField, LiveCheck
-from dexbridge.connectors.dispatch import Dispatch, Inquiry
-from dexbridge.connectors.errors import (
+from dexbridge.connectors.contract.attempts.rendering import MODEL_TEXT_LIMIT, render_for_model
+from dexbridge.connectors.contract.binding import SETTLING_TIME, bind_operation
+from dexbridge.connectors.contract.bound_operation import BoundOperation
+from dexbridge.connectors.contract.call import Call
+from dexbridge.connectors.contract.call_id import derive_call_id
+from dexbridge.connectors.contract.definition import ConnectorDefinition, CredentialField, LiveCheck
+from dexbridge.connectors.contract.errors import (
     ConnectorError,
     CredentialsUnavailable,
     DispatchTooLate,
@@ -38,12 +30,8 @@ from dexbridge.connectors.errors import (
     SecondRequest,
     UnknownConnection,
 )
-from dexbridge.connectors.failure import Failure, FailureKind
-from dexbridge.connectors.http_api import HttpApi
-from dexbridge.connectors.http_connection import HttpConnection
-from dexbridge.connectors.http_pool import ANY_TIME, HTTP_TIMEOUT, HttpAnswer, HttpPool, Leave
-from dexbridge.connectors.input_schema import Advice, NotBlank, OperationInput, OperationOutput
-from dexbridge.connectors.operation import (
+from dexbridge.connectors.contract.failure import Failure, FailureKind
+from dexbridge.connectors.contract.operation import (
     Branch,
     BranchOutcome,
     Mutation,
@@ -52,21 +40,39 @@ from dexbridge.connectors.operation import (
     Query,
     RetryPolicy,
 )
-from dexbridge.connectors.project import ConnectionProject, ConnectionReference, ProjectConnection
-from dexbridge.connectors.receipt import Receipt
-from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation, look_again
-from dexbridge.connectors.registry import (
+from dexbridge.connectors.contract.project import ConnectionProject, ConnectionReference, ProjectConnection
+from dexbridge.connectors.contract.receipt import Receipt
+from dexbridge.connectors.contract.registry import (
     ENTRY_POINT_GROUP,
     InstalledConnector,
     connector,
     installed_connectors,
     survey_connectors,
 )
-from dexbridge.connectors.rendering import MODEL_TEXT_LIMIT, render_for_model
-from dexbridge.connectors.retry_after import parse_retry_after
-from dexbridge.connectors.secret import Secret
-from dexbridge.connectors.unseen import is_blank, is_unseen
-from dexbridge.connectors.withheld import Withheld
+from dexbridge.connectors.contract.secrets.secret import Secret
+from dexbridge.connectors.contract.secrets.withheld import Withheld
+from dexbridge.connectors.http.answer_branches import (
+    INVALID_RESPONSE,
+    PROVIDER_REJECTED,
+    mutation_branches,
+    query_branches,
+    unread,
+    unsuccessful,
+)
+from dexbridge.connectors.http.answer_table import Finding, JudgedAnswer, Proof, judge
+from dexbridge.connectors.http.api import HttpApi
+from dexbridge.connectors.http.configuration import (
+    ENDPOINT_RULES,
+    ConnectorConfiguration,
+    HttpConfiguration,
+    HttpEndpoint,
+    InvalidConfiguration,
+    check_endpoint,
+    read_configuration,
+)
+from dexbridge.connectors.http.connection import HttpConnection
+from dexbridge.connectors.http.pool import ANY_TIME, HTTP_TIMEOUT, HttpAnswer, HttpPool, Leave
+from dexbridge.connectors.http.retry_after import parse_retry_after
 
 __all__ = [
     "ANY_TIME",

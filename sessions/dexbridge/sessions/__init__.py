@@ -1,8 +1,6 @@
 """Durable agent sessions: state, Steps, interrupts, events, and the engines that run them."""
 
-from dexbridge.sessions.call import CallRecord, CallResult, PendingCall, ToolWish
 from dexbridge.sessions.client import AgentSessionClient
-from dexbridge.sessions.engine import SessionEngine, open_engine
 from dexbridge.sessions.errors import (
     CommitUnclear,
     DatabaseUnavailable,
@@ -17,17 +15,20 @@ from dexbridge.sessions.errors import (
     UnsupportedEngine,
     WorkerAlreadyRunning,
 )
-from dexbridge.sessions.event import EventKind, SessionEvent
 from dexbridge.sessions.flow import AgentSessionFlow, SessionLimits
-from dexbridge.sessions.inside_call import InsideCall
-from dexbridge.sessions.interrupt import Interrupt
-from dexbridge.sessions.marks import Marks
-from dexbridge.sessions.message import LeftOut, Message, Role, UserMessage
+from dexbridge.sessions.hosting.engine import SessionEngine
+from dexbridge.sessions.hosting.marks import Marks
+from dexbridge.sessions.opening import open_engine
 from dexbridge.sessions.runner import AgentFrameworkRunner, Answered, CallLeaves, Conversation, SegmentEnd
-from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
-from dexbridge.sessions.state import SessionState, SessionStatus
-from dexbridge.sessions.step import StepExecution, StepType
-from dexbridge.sessions.transition import TranscriptEntry
+from dexbridge.sessions.state.call import CallRecord, CallResult, PendingCall, ToolWish
+from dexbridge.sessions.state.event import EventKind, SessionEvent
+from dexbridge.sessions.state.inside_call import InsideCall
+from dexbridge.sessions.state.interrupt import Interrupt
+from dexbridge.sessions.state.message import LeftOut, Message, Role, UserMessage
+from dexbridge.sessions.state.session import SessionState, SessionStatus
+from dexbridge.sessions.state.snapshot import SessionSnapshot, SessionSummary
+from dexbridge.sessions.state.step import StepExecution, StepType
+from dexbridge.sessions.state.transition import TranscriptEntry
 
 __all__ = [
     "AgentFrameworkRunner",

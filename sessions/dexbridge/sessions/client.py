@@ -6,15 +6,15 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
 
-from dexbridge.sessions import requests
-from dexbridge.sessions.as_shown import as_shown
-from dexbridge.sessions.engine import SessionEngine
+from dexbridge.sessions.changes import requests
 from dexbridge.sessions.errors import InvalidRequest, UnknownSession
-from dexbridge.sessions.event import SessionEvent
 from dexbridge.sessions.flow import SessionLimits
-from dexbridge.sessions.persisted import now
-from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
-from dexbridge.sessions.transition import Change, MessageKey, Refusal, Transition
+from dexbridge.sessions.hosting.engine import SessionEngine
+from dexbridge.sessions.state.as_shown import as_shown
+from dexbridge.sessions.state.event import SessionEvent
+from dexbridge.sessions.state.persisted import now
+from dexbridge.sessions.state.snapshot import SessionSnapshot, SessionSummary
+from dexbridge.sessions.state.transition import Change, MessageKey, Refusal, Transition
 
 __all__ = ["AgentSessionClient"]
 

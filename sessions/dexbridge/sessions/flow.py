@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from datetime import timedelta
 
 from dexbridge.sessions.errors import InvalidRequest
-from dexbridge.sessions.ledger import DISPATCH_WINDOW, RECONCILE_MARGIN
+from dexbridge.sessions.hosting.ledger import DISPATCH_WINDOW, RECONCILE_MARGIN
 from dexbridge.sessions.runner import AgentFrameworkRunner
 from dexbridge.toolsource import OfferedTools
 

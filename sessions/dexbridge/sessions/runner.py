@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
-from dexbridge.sessions.call import CallResult, ToolWish
-from dexbridge.sessions.inside_call import InsideCall
-from dexbridge.sessions.transition import TranscriptEntry
+from dexbridge.sessions.state.call import CallResult, ToolWish
+from dexbridge.sessions.state.inside_call import InsideCall
+from dexbridge.sessions.state.transition import TranscriptEntry
 
 __all__ = ["AgentFrameworkRunner", "Answered", "CallLeaves", "Conversation", "SegmentEnd"]
 

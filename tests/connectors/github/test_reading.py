@@ -18,9 +18,9 @@ from dexbridge.connectors import (
     github,
     render_for_model,
 )
+from dexbridge.connectors.contract.attempts.rendering import MODEL_TEXT_LIMIT
 from dexbridge.connectors.github import FoundIssue, IssueComments
 from dexbridge.connectors.github.operations import LIST_ISSUE_COMMENTS
-from dexbridge.connectors.rendering import MODEL_TEXT_LIMIT
 from dexbridge.connectors.testing.faults import Answer, DropAfterPost, Fault, TruncatedAnswer, html
 from dexbridge.connectors.testing.local_github import LocalGitHub
 

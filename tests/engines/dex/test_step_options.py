@@ -10,7 +10,7 @@ import pytest
 
 from dexbridge.sessions import AgentSessionFlow
 from dexbridge.sessions.engines.dex.step_options import step_options
-from dexbridge.sessions.step import StepType
+from dexbridge.sessions.state.step import StepType
 from dexbridge.toolsource import OfferedTools, connector_tool
 from tests.fakes.connector import bound_get
 from tests.fakes.function_tool import FunctionTool

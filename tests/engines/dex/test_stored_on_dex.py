@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from dexbridge.sessions import SessionLimits, UnknownSession, UnreadableSession
-from dexbridge.sessions.engines.dex.stored import Envelope, decode
+from dexbridge.sessions.engines.dex.kept.stored import Envelope, decode
 from tests.engines.dex.conftest import PeerDatabase
 from tests.engines.dex.peer.values import MOST_BYTES
 from tests.fakes.function_tool import FunctionTool

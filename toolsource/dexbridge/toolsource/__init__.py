@@ -2,7 +2,6 @@
 
 from dexbridge.toolsource.agent_tool import AgentTool
 from dexbridge.toolsource.arguments import canonical_json, check_arguments, fingerprint
-from dexbridge.toolsource.connector_tool import ConnectorTool, connector_tool
 from dexbridge.toolsource.effect import ToolEffect
 from dexbridge.toolsource.errors import DefinitionFaults, InvalidArguments, InvalidToolDefinition, ToolSourceError
 from dexbridge.toolsource.names import MCP_SERVER, check_tool_name, mcp_name, short_name
@@ -21,7 +20,8 @@ from dexbridge.toolsource.outcome import (
 )
 from dexbridge.toolsource.policy import ApprovalRule, ToolPolicy, asks_for_approval, check_policies
 from dexbridge.toolsource.schema import prepare_input_schema
-from dexbridge.toolsource.source import ConnectorToolSource, ToolSource
+from dexbridge.toolsource.sources.connector_tool import ConnectorTool, connector_tool
+from dexbridge.toolsource.sources.tool_source import ConnectorToolSource, ToolSource
 
 __all__ = [
     "MCP_SERVER",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dexbridge.toolsource.agent_tool import AgentTool
 from dexbridge.toolsource.errors import DefinitionFaults, InvalidToolDefinition
 from dexbridge.toolsource.policy import ToolPolicy, check_policies
-from dexbridge.toolsource.source import ToolSource
+from dexbridge.toolsource.sources.tool_source import ToolSource
 
 __all__ = ["OfferedTools", "leaves_segment"]
 

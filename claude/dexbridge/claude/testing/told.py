@@ -10,8 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from dexbridge.claude.heard import CUT_MARK
-from dexbridge.claude.results import bounded, trimmed, well_formed
+from dexbridge.claude.conversation.heard import CUT_MARK
+from dexbridge.claude.conversation.results import bounded, trimmed, well_formed
 from dexbridge.claude.testing.model_request import ConversationMessage, ModelRequest, ToolResult
 from dexbridge.sessions import (
     AgentSessionClient,

@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-from dexbridge.connectors.failure import FailureKind
+from dexbridge.connectors.contract.failure import FailureKind
+from dexbridge.connectors.contract.secrets.redaction import MASK
 from dexbridge.connectors.github.refusal import Refusal
-from dexbridge.connectors.redaction import MASK
 
 Advised: TypeAlias = tuple[FailureKind, str]
 

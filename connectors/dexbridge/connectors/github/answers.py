@@ -12,12 +12,12 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final, cast
 
-from dexbridge.connectors.answer_table import Finding, JudgedAnswer, Proof, judge
-from dexbridge.connectors.failure import FailureKind
+from dexbridge.connectors.contract.failure import FailureKind
 from dexbridge.connectors.github.advice import advice_for
 from dexbridge.connectors.github.refusal import refusal_of
-from dexbridge.connectors.http_pool import HttpAnswer
-from dexbridge.connectors.retry_after import LONGEST_DELAY
+from dexbridge.connectors.http.answer_table import Finding, JudgedAnswer, Proof, judge
+from dexbridge.connectors.http.pool import HttpAnswer
+from dexbridge.connectors.http.retry_after import LONGEST_DELAY
 
 _SECONDARY_WAIT: Final = timedelta(minutes=1)
 """After a secondary limit without a header, "wait for at least one minute"."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dexbridge.connectors.answer_branches import unsuccessful
-from dexbridge.connectors.answer_table import Proof
-from dexbridge.connectors.attempt import Attempt
-from dexbridge.connectors.dispatch import Dispatch
-from dexbridge.connectors.failure import FailureKind
+from dexbridge.connectors.contract.attempts.attempt import Attempt
+from dexbridge.connectors.contract.attempts.dispatch import Dispatch
+from dexbridge.connectors.contract.failure import FailureKind
 from dexbridge.connectors.github.marker import mark
 from dexbridge.connectors.github.models import AddedComment, AddIssueCommentInput
 from dexbridge.connectors.github.payloads import comments_path, to_comment
 from dexbridge.connectors.github.rest_api import RestApi
+from dexbridge.connectors.http.answer_branches import unsuccessful
+from dexbridge.connectors.http.answer_table import Proof
 
 
 async def add_issue_comment(api: RestApi, dispatch: Dispatch[AddIssueCommentInput]) -> Attempt:

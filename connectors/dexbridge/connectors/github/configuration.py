@@ -6,8 +6,8 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from dexbridge.connectors.configuration import HttpConfiguration, HttpEndpoint
-from dexbridge.connectors.definition import CredentialField
+from dexbridge.connectors.contract.definition import CredentialField
+from dexbridge.connectors.http.configuration import HttpConfiguration, HttpEndpoint
 
 MAX_COMMENT_CHARACTERS: Final = 65_000
 """GitHub takes 65,536; the hidden marker needs some of them."""

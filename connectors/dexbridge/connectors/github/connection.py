@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import partial
 
-from dexbridge.connectors.binding import SETTLING_TIME, bind_operation
-from dexbridge.connectors.bound_operation import BoundOperation
-from dexbridge.connectors.configuration import read_configuration
+from dexbridge.connectors.contract.binding import SETTLING_TIME, bind_operation
+from dexbridge.connectors.contract.bound_operation import BoundOperation
+from dexbridge.connectors.contract.project import ConnectionProject, ProjectConnection
 from dexbridge.connectors.github.commenting import add_issue_comment
 from dexbridge.connectors.github.configuration import GitHubConfiguration
 from dexbridge.connectors.github.models import (
@@ -21,9 +21,9 @@ from dexbridge.connectors.github.operations import ADD_ISSUE_COMMENT, GET_ISSUE,
 from dexbridge.connectors.github.reading import get_issue, list_issue_comments
 from dexbridge.connectors.github.reconciling import reconcile
 from dexbridge.connectors.github.rest_api import RestApi
-from dexbridge.connectors.http_connection import HttpConnection
-from dexbridge.connectors.http_pool import HTTP_TIMEOUT
-from dexbridge.connectors.project import ConnectionProject, ProjectConnection
+from dexbridge.connectors.http.configuration import read_configuration
+from dexbridge.connectors.http.connection import HttpConnection
+from dexbridge.connectors.http.pool import HTTP_TIMEOUT
 
 
 class Connection(HttpConnection[GitHubConfiguration, RestApi]):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from dexbridge.connectors.answer_table import Proof
-from dexbridge.connectors.configuration import read_configuration
-from dexbridge.connectors.definition import ConnectorDefinition, LiveCheck
-from dexbridge.connectors.errors import ConnectorError
+from dexbridge.connectors.contract.definition import ConnectorDefinition, LiveCheck
+from dexbridge.connectors.contract.errors import ConnectorError
+from dexbridge.connectors.contract.project import ProjectConnection
+from dexbridge.connectors.contract.secrets.redaction import redact
 from dexbridge.connectors.github.configuration import GITHUB_CREDENTIALS, GitHubConfiguration
 from dexbridge.connectors.github.operations import GITHUB_OPERATIONS
 from dexbridge.connectors.github.rest_api import RestApi
-from dexbridge.connectors.http_pool import ANY_TIME
-from dexbridge.connectors.project import ProjectConnection
-from dexbridge.connectors.redaction import redact
+from dexbridge.connectors.http.answer_table import Proof
+from dexbridge.connectors.http.configuration import read_configuration
+from dexbridge.connectors.http.pool import ANY_TIME
 
 _CHECK_TIMEOUT: Final = timedelta(seconds=10)
 

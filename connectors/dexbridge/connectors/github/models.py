@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import Field, create_model
 
+from dexbridge.connectors.contract.arguments.input_schema import Advice, NotBlank, OperationInput, OperationOutput
 from dexbridge.connectors.github.configuration import MAX_COMMENT_CHARACTERS, REPOSITORY_PATTERN
-from dexbridge.connectors.input_schema import Advice, NotBlank, OperationInput, OperationOutput
 
 Repository: TypeAlias = Annotated[
     str,

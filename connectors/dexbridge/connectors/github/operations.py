@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dexbridge.connectors.answer_branches import mutation_branches, query_branches
+from dexbridge.connectors.contract.operation import Branch, BranchOutcome, Mutation, Query
 from dexbridge.connectors.github.models import (
     AddedComment,
     AddIssueCommentInput,
@@ -13,8 +13,8 @@ from dexbridge.connectors.github.models import (
     IssueComments,
     ListIssueCommentsInput,
 )
-from dexbridge.connectors.http_pool import HTTP_TIMEOUT
-from dexbridge.connectors.operation import Branch, BranchOutcome, Mutation, Query
+from dexbridge.connectors.http.answer_branches import mutation_branches, query_branches
+from dexbridge.connectors.http.pool import HTTP_TIMEOUT
 
 _NOT_FOUND: Final = Branch(
     "notFound", BranchOutcome.FAILED, "There is no such issue, it moved, or the token may not see it."

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from dexbridge.connectors.github.marker import unmark
 from dexbridge.connectors.github.models import AddIssueCommentInput, Issue, IssueComment, ListIssueCommentsInput
-from dexbridge.connectors.page import Page, Raw, page_of
+from dexbridge.connectors.http.page import Page, Raw, page_of
 
 
 def comments_path(given: AddIssueCommentInput | ListIssueCommentsInput) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dexbridge.connectors.answer_branches import INVALID_RESPONSE, PROVIDER_REJECTED, unsuccessful
-from dexbridge.connectors.answer_table import JudgedAnswer, Proof
-from dexbridge.connectors.attempt import Attempt
-from dexbridge.connectors.dispatch import Dispatch
-from dexbridge.connectors.failure import FailureKind
+from dexbridge.connectors.contract.attempts.attempt import Attempt
+from dexbridge.connectors.contract.attempts.dispatch import Dispatch
+from dexbridge.connectors.contract.failure import FailureKind
 from dexbridge.connectors.github.answers import has_next_page
 from dexbridge.connectors.github.models import FoundIssue, GetIssueInput, IssueComments, ListIssueCommentsInput
 from dexbridge.connectors.github.payloads import comments_path, read_comments, to_comment, to_issue
 from dexbridge.connectors.github.rest_api import RestApi
+from dexbridge.connectors.http.answer_branches import INVALID_RESPONSE, PROVIDER_REJECTED, unsuccessful
+from dexbridge.connectors.http.answer_table import JudgedAnswer, Proof
 
 AnyRead = Dispatch[GetIssueInput] | Dispatch[ListIssueCommentsInput]
 

@@ -6,18 +6,24 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from dexbridge.connectors.answer_branches import unread
-from dexbridge.connectors.answer_table import JudgedAnswer, Proof
-from dexbridge.connectors.dispatch import Inquiry
-from dexbridge.connectors.failure import FailureKind
+from dexbridge.connectors.contract.attempts.dispatch import Inquiry
+from dexbridge.connectors.contract.attempts.reconciliation import (
+    CannotTell,
+    FoundNotSent,
+    FoundSent,
+    Reconciliation,
+    look_again,
+)
+from dexbridge.connectors.contract.failure import FailureKind
 from dexbridge.connectors.github.answers import has_next_page
 from dexbridge.connectors.github.marker import call_id_of, mark
 from dexbridge.connectors.github.models import AddedComment, AddIssueCommentInput
 from dexbridge.connectors.github.payloads import comments_path, read_comments, to_comment
 from dexbridge.connectors.github.rest_api import RestApi
-from dexbridge.connectors.http_pool import ANY_TIME
-from dexbridge.connectors.page import Page, Raw
-from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation, look_again
+from dexbridge.connectors.http.answer_branches import unread
+from dexbridge.connectors.http.answer_table import JudgedAnswer, Proof
+from dexbridge.connectors.http.page import Page, Raw
+from dexbridge.connectors.http.pool import ANY_TIME
 
 MAX_READS: Final = 20
 

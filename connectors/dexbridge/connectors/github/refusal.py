@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from dexbridge.connectors.http_pool import HttpAnswer
+from dexbridge.connectors.http.pool import HttpAnswer
 
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
 

@@ -7,9 +7,9 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
-from dexbridge.connectors.call import CONNECTOR_ID_PATTERN
-from dexbridge.connectors.errors import ConnectorError
-from dexbridge.connectors.registry import survey_connectors
+from dexbridge.connectors.contract.call import CONNECTOR_ID_PATTERN
+from dexbridge.connectors.contract.errors import ConnectorError
+from dexbridge.connectors.contract.registry import survey_connectors
 
 _LONGEST_NAME: Final = 40
 """A tool is named after its Connector and its operation, in at most 52 characters."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dexbridge.connectors.failure import FailureKind
+from dexbridge.connectors.contract.failure import FailureKind
 
 _CONNECTION: Final = "this is for whoever runs the agent, another call will not help:"
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import Any, Final, cast
 
-from dexbridge.connectors.answer_table import Finding, JudgedAnswer, Proof, judge
-from dexbridge.connectors.failure import FailureKind
-from dexbridge.connectors.http_pool import HttpAnswer
+from dexbridge.connectors.contract.failure import FailureKind
+from dexbridge.connectors.http.answer_table import Finding, JudgedAnswer, Proof, judge
+from dexbridge.connectors.http.pool import HttpAnswer
 from dexbridge.connectors.slack.advice import advice_for
 
 _UNCLEAR_CODES: Final = frozenset({"fatal_error", "internal_error", "request_timeout", "service_unavailable"})

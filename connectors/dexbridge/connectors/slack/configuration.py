@@ -6,8 +6,8 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from dexbridge.connectors.configuration import HttpConfiguration, HttpEndpoint
-from dexbridge.connectors.definition import CredentialField
+from dexbridge.connectors.contract.definition import CredentialField
+from dexbridge.connectors.http.configuration import HttpConfiguration, HttpEndpoint
 
 DEFAULT_TEXT_LIMIT: Final = 4_000
 LARGEST_TEXT_LIMIT: Final = 40_000

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import partial
 
-from dexbridge.connectors.binding import SETTLING_TIME, bind_operation
-from dexbridge.connectors.bound_operation import BoundOperation
-from dexbridge.connectors.configuration import InvalidConfiguration, read_configuration
-from dexbridge.connectors.http_connection import HttpConnection
-from dexbridge.connectors.http_pool import HTTP_TIMEOUT
-from dexbridge.connectors.project import ConnectionProject, ProjectConnection
+from dexbridge.connectors.contract.binding import SETTLING_TIME, bind_operation
+from dexbridge.connectors.contract.bound_operation import BoundOperation
+from dexbridge.connectors.contract.project import ConnectionProject, ProjectConnection
+from dexbridge.connectors.http.configuration import InvalidConfiguration, read_configuration
+from dexbridge.connectors.http.connection import HttpConnection
+from dexbridge.connectors.http.pool import HTTP_TIMEOUT
 from dexbridge.connectors.slack.configuration import SlackConfiguration
 from dexbridge.connectors.slack.models import (
     GetThreadReplyInput,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from dexbridge.connectors.page import Page, Raw, page_of
+from dexbridge.connectors.http.page import Page, Raw, page_of
 from dexbridge.connectors.slack.content import text_of
 from dexbridge.connectors.slack.models import SlackMessage
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, 
 
 from pydantic import Field, create_model, model_validator
 
-from dexbridge.connectors.input_schema import Advice, NotBlank, OperationInput, OperationOutput
+from dexbridge.connectors.contract.arguments.input_schema import Advice, NotBlank, OperationInput, OperationOutput
 from dexbridge.connectors.slack.configuration import CHANNEL_PATTERN, DEFAULT_TEXT_LIMIT
 from dexbridge.connectors.slack.outgoing import sent_text
 

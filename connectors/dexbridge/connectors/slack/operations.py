@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from dexbridge.connectors.answer_branches import mutation_branches, query_branches
-from dexbridge.connectors.http_pool import HTTP_TIMEOUT
-from dexbridge.connectors.operation import Branch, BranchOutcome, Mutation, Query
+from dexbridge.connectors.contract.operation import Branch, BranchOutcome, Mutation, Query
+from dexbridge.connectors.http.answer_branches import mutation_branches, query_branches
+from dexbridge.connectors.http.pool import HTTP_TIMEOUT
 from dexbridge.connectors.slack.models import (
     GetThreadReplyInput,
     ListThreadMessagesInput,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from dexbridge.connectors.page import Raw
+from dexbridge.connectors.http.page import Raw
 from dexbridge.connectors.slack.messages import bot_of, text_field
 from dexbridge.connectors.slack.models import (
     PostChannelMessageInput,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any, Final, cast
 
-from dexbridge.connectors.answer_branches import unsuccessful
-from dexbridge.connectors.answer_table import JudgedAnswer, Proof
-from dexbridge.connectors.attempt import Attempt
-from dexbridge.connectors.dispatch import Dispatch
-from dexbridge.connectors.failure import FailureKind
-from dexbridge.connectors.page import Raw
+from dexbridge.connectors.contract.attempts.attempt import Attempt
+from dexbridge.connectors.contract.attempts.dispatch import Dispatch
+from dexbridge.connectors.contract.failure import FailureKind
+from dexbridge.connectors.http.answer_branches import unsuccessful
+from dexbridge.connectors.http.answer_table import JudgedAnswer, Proof
+from dexbridge.connectors.http.page import Raw
 from dexbridge.connectors.slack.messages import text_field
 from dexbridge.connectors.slack.models import PostThreadReplyInput
 from dexbridge.connectors.slack.outgoing import sent_fields

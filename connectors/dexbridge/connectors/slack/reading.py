@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dexbridge.connectors.answer_branches import INVALID_RESPONSE, PROVIDER_REJECTED, unsuccessful
-from dexbridge.connectors.answer_table import JudgedAnswer, Proof
-from dexbridge.connectors.attempt import Attempt
-from dexbridge.connectors.dispatch import Dispatch
-from dexbridge.connectors.failure import FailureKind
+from dexbridge.connectors.contract.attempts.attempt import Attempt
+from dexbridge.connectors.contract.attempts.dispatch import Dispatch
+from dexbridge.connectors.contract.failure import FailureKind
+from dexbridge.connectors.http.answer_branches import INVALID_RESPONSE, PROVIDER_REJECTED, unsuccessful
+from dexbridge.connectors.http.answer_table import JudgedAnswer, Proof
 from dexbridge.connectors.slack.messages import next_cursor, read_messages, to_message
 from dexbridge.connectors.slack.models import (
     GetThreadReplyInput,

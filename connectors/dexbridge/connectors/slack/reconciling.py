@@ -7,12 +7,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from dexbridge.connectors.answer_branches import unread
-from dexbridge.connectors.answer_table import JudgedAnswer, Proof
-from dexbridge.connectors.dispatch import Inquiry
-from dexbridge.connectors.http_pool import ANY_TIME
-from dexbridge.connectors.page import Raw
-from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation, look_again
+from dexbridge.connectors.contract.attempts.dispatch import Inquiry
+from dexbridge.connectors.contract.attempts.reconciliation import (
+    CannotTell,
+    FoundNotSent,
+    FoundSent,
+    Reconciliation,
+    look_again,
+)
+from dexbridge.connectors.http.answer_branches import unread
+from dexbridge.connectors.http.answer_table import JudgedAnswer, Proof
+from dexbridge.connectors.http.page import Raw
+from dexbridge.connectors.http.pool import ANY_TIME
 from dexbridge.connectors.slack.messages import (
     bot_of,
     is_tombstone,

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from dexbridge.connectors.answer_table import JudgedAnswer
-from dexbridge.connectors.http_api import HttpApi
-from dexbridge.connectors.http_pool import Leave
-from dexbridge.connectors.secret import Secret
+from dexbridge.connectors.contract.secrets.secret import Secret
+from dexbridge.connectors.http.answer_table import JudgedAnswer
+from dexbridge.connectors.http.api import HttpApi
+from dexbridge.connectors.http.pool import Leave
 from dexbridge.connectors.slack.answers import read_answer
 from dexbridge.connectors.slack.configuration import SlackConfiguration
 

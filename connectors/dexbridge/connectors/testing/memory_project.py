@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from dexbridge.connectors.errors import CredentialsUnavailable, UnknownConnection
-from dexbridge.connectors.project import ConnectionReference
-from dexbridge.connectors.secret import Secret
+from dexbridge.connectors.contract.errors import CredentialsUnavailable, UnknownConnection
+from dexbridge.connectors.contract.project import ConnectionReference
+from dexbridge.connectors.contract.secrets.secret import Secret
 
 
 class MemoryConnection:

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from dexbridge.config import Diagnostic, InspectedConnection, Sealed, inspect_file
-from dexbridge.config.redaction import redacted
+from dexbridge.config.telling.redaction import redacted
 from dexbridge.console.commands.config_report import chosen_file, definitions, exit_code, render, summary, wants_colour
 from dexbridge.console.encodings import echo
 

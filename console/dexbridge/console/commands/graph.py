@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from dexbridge.console.encodings import echo
-from dexbridge.sessions.step_graph import graph_json, graph_mermaid
+from dexbridge.sessions.steps.step_graph import graph_json, graph_mermaid
 
 app = typer.Typer(invoke_without_command=True, subcommand_metavar="", pretty_exceptions_enable=False)
 

@@ -1,6 +1,1 @@
-"""The one host of Steps: what an engine gives it, how a Step is run, and which attempts this process knows of."""
-
-from dexbridge.sessions.hosting.port import HostedSessions
-from dexbridge.sessions.hosting.step_host import StepHost
-
-__all__ = ["HostedSessions", "StepHost"]
+"""What hosts Steps: the engine port, the one host of Steps, and what both know of attempts, news and marks."""

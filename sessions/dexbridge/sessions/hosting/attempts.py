@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from dexbridge.sessions.ledger import Attempt, AttemptLedger, AttemptState
+from dexbridge.sessions.hosting.ledger import Attempt, AttemptLedger, AttemptState
 from dexbridge.toolsource import AttemptResult, Unsettled
 
 __all__ = ["AttemptsHere", "LedgerHere"]

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from dexbridge.sessions.call import CallRecord
-from dexbridge.sessions.ledger import AttemptLedger
-from dexbridge.sessions.state import SessionState
-from dexbridge.sessions.transition import Change, Refusal, Settle, TranscriptEntry, Transition
+from dexbridge.sessions.hosting.ledger import AttemptLedger
+from dexbridge.sessions.state.call import CallRecord
+from dexbridge.sessions.state.session import SessionState
+from dexbridge.sessions.state.transition import Change, Refusal, Settle, TranscriptEntry, Transition
 
 __all__ = ["HostedSessions"]
 

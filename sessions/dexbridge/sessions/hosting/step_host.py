@@ -13,16 +13,16 @@ from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
 from typing import Any, TypeVar
 
 from dexbridge.sessions.errors import StepFenced, UnknownSession, UnreadableSession
-from dexbridge.sessions.event import NewEvent
 from dexbridge.sessions.flow import AgentSessionFlow
 from dexbridge.sessions.hosting.attempts import AttemptsHere, LedgerHere
 from dexbridge.sessions.hosting.port import HostedSessions
-from dexbridge.sessions.persisted import now
-from dexbridge.sessions.state import SessionState, SessionStatus
-from dexbridge.sessions.step import StepType
+from dexbridge.sessions.state.event import NewEvent
+from dexbridge.sessions.state.persisted import now
+from dexbridge.sessions.state.session import SessionState, SessionStatus
+from dexbridge.sessions.state.step import StepType
+from dexbridge.sessions.state.transition import Change, Refusal, Transition
 from dexbridge.sessions.steps import StepContext, broken_step, run_step
 from dexbridge.sessions.steps.late_truth import late_truth
-from dexbridge.sessions.transition import Change, Refusal, Transition
 
 __all__ = ["StepHost", "same_run"]
 

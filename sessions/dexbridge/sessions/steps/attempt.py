@@ -10,10 +10,10 @@ from datetime import timedelta
 from typing import Any, cast
 
 from dexbridge.connectors import RetryPolicy
-from dexbridge.sessions.ledger import Attempt, AttemptState
-from dexbridge.sessions.persisted import now
+from dexbridge.sessions.hosting.ledger import Attempt, AttemptState
+from dexbridge.sessions.state.persisted import now
+from dexbridge.sessions.state.text import storable_json, storable_text
 from dexbridge.sessions.steps.context import StepContext
-from dexbridge.sessions.text import storable_json, storable_text
 from dexbridge.toolsource import (
     AgentTool,
     AttemptResult,

@@ -5,18 +5,18 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 
-from dexbridge.sessions.call import PendingCall
-from dexbridge.sessions.event import EventKind, NewEvent
-from dexbridge.sessions.interrupt import Decision, Interrupt
-from dexbridge.sessions.persisted import now
-from dexbridge.sessions.state import SessionState, SessionStatus
-from dexbridge.sessions.step import StepType
+from dexbridge.sessions.changes.withdrawal import stop_turn, superseded, withdraw
+from dexbridge.sessions.state.call import PendingCall
+from dexbridge.sessions.state.event import EventKind, NewEvent
+from dexbridge.sessions.state.interrupt import Decision, Interrupt
+from dexbridge.sessions.state.persisted import now
+from dexbridge.sessions.state.session import SessionState, SessionStatus
+from dexbridge.sessions.state.step import StepType
+from dexbridge.sessions.state.transition import Change, Transition
 from dexbridge.sessions.steps.call_checks import tool_step
 from dexbridge.sessions.steps.context import StepContext, completed
 from dexbridge.sessions.steps.results import called
 from dexbridge.sessions.steps.withheld import refused_before, with_masks
-from dexbridge.sessions.transition import Change, Transition
-from dexbridge.sessions.withdrawal import stop_turn, superseded, withdraw
 from dexbridge.toolsource import OutcomeKind, ToolOutcome
 
 __all__ = ["await_tool_approval"]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 
-from dexbridge.sessions.event import EventKind, NewEvent
-from dexbridge.sessions.ledger import AttemptState
-from dexbridge.sessions.state import SessionState
-from dexbridge.sessions.step import StepType
+from dexbridge.sessions.changes.turns import end_turn
+from dexbridge.sessions.hosting.ledger import AttemptState
+from dexbridge.sessions.state.event import EventKind, NewEvent
+from dexbridge.sessions.state.session import SessionState
+from dexbridge.sessions.state.step import StepType
+from dexbridge.sessions.state.transition import Change, Transition
 from dexbridge.sessions.steps.attempt import outcome_from_json
 from dexbridge.sessions.steps.context import StepContext, completed
 from dexbridge.sessions.steps.results import called
-from dexbridge.sessions.transition import Change, Transition
-from dexbridge.sessions.turns import end_turn
 from dexbridge.toolsource import OutcomeKind, ToolOutcome
 
 __all__ = ["broken_step"]

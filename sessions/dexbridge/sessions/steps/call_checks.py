@@ -7,12 +7,12 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from dexbridge.sessions.call import PendingCall
-from dexbridge.sessions.interrupt import Decision
-from dexbridge.sessions.state import SessionState
-from dexbridge.sessions.step import StepType
+from dexbridge.sessions.state.call import PendingCall
+from dexbridge.sessions.state.interrupt import Decision
+from dexbridge.sessions.state.session import SessionState
+from dexbridge.sessions.state.step import StepType
+from dexbridge.sessions.state.transition import Change, Transition
 from dexbridge.sessions.steps.context import StepContext, completed
-from dexbridge.sessions.transition import Change, Transition
 from dexbridge.toolsource import (
     AgentTool,
     InvalidArguments,

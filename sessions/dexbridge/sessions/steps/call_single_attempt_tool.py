@@ -8,10 +8,12 @@ import logging
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from dexbridge.sessions.call import PendingCall
 from dexbridge.sessions.errors import DispatchCancelled
-from dexbridge.sessions.ledger import Attempt, AttemptState
-from dexbridge.sessions.persisted import now
+from dexbridge.sessions.hosting.ledger import Attempt, AttemptState
+from dexbridge.sessions.state.call import PendingCall
+from dexbridge.sessions.state.persisted import now
+from dexbridge.sessions.state.text import storable_text
+from dexbridge.sessions.state.transition import Change
 from dexbridge.sessions.steps.attempt import (
     after_change,
     dispatch_of,
@@ -26,8 +28,6 @@ from dexbridge.sessions.steps.call_checks import ask_first, find_unchanged, must
 from dexbridge.sessions.steps.context import StepContext
 from dexbridge.sessions.steps.results import called, cancelled
 from dexbridge.sessions.steps.withheld import with_masks
-from dexbridge.sessions.text import storable_text
-from dexbridge.sessions.transition import Change
 from dexbridge.toolsource import (
     AgentTool,
     Completed,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dexbridge.sessions.call import PendingCall
 from dexbridge.sessions.errors import DispatchCancelled
-from dexbridge.sessions.ledger import Attempt, AttemptState
-from dexbridge.sessions.persisted import now
+from dexbridge.sessions.hosting.ledger import Attempt, AttemptState
+from dexbridge.sessions.state.call import PendingCall
+from dexbridge.sessions.state.persisted import now
+from dexbridge.sessions.state.transition import Change
 from dexbridge.sessions.steps.attempt import (
     after_change,
     dispatch_of,
@@ -18,7 +19,6 @@ from dexbridge.sessions.steps.call_checks import ask_first, find_unchanged, must
 from dexbridge.sessions.steps.context import StepContext
 from dexbridge.sessions.steps.results import called, cancelled
 from dexbridge.sessions.steps.withheld import with_masks
-from dexbridge.sessions.transition import Change
 from dexbridge.toolsource import (
     AgentTool,
     Completed,

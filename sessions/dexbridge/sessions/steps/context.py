@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from dexbridge.sessions.call import CallRecord
-from dexbridge.sessions.event import EventKind, NewEvent
 from dexbridge.sessions.flow import AgentSessionFlow
-from dexbridge.sessions.ledger import StepLedger
-from dexbridge.sessions.persisted import now
-from dexbridge.sessions.state import SessionState
-from dexbridge.sessions.step import StepExecution
-from dexbridge.sessions.transition import Change, TranscriptEntry
+from dexbridge.sessions.hosting.ledger import StepLedger
+from dexbridge.sessions.state.call import CallRecord
+from dexbridge.sessions.state.event import EventKind, NewEvent
+from dexbridge.sessions.state.persisted import now
+from dexbridge.sessions.state.session import SessionState
+from dexbridge.sessions.state.step import StepExecution
+from dexbridge.sessions.state.transition import Change, TranscriptEntry
 
 __all__ = ["Step", "StepContext", "completed"]
 

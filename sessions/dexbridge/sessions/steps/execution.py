@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dexbridge.sessions.state import SessionState
-from dexbridge.sessions.step import StepType
-from dexbridge.sessions.step_graph import may_follow
+from dexbridge.sessions.state.session import SessionState
+from dexbridge.sessions.state.step import StepType
+from dexbridge.sessions.state.transition import Change, Refusal, Transition
 from dexbridge.sessions.steps.await_tool_approval import await_tool_approval
 from dexbridge.sessions.steps.call_single_attempt_tool import call_single_attempt_tool
 from dexbridge.sessions.steps.call_tool import call_tool
 from dexbridge.sessions.steps.context import Step, StepContext
 from dexbridge.sessions.steps.resume_turn import resume_turn
 from dexbridge.sessions.steps.run_model import run_model
-from dexbridge.sessions.transition import Change, Refusal, Transition
+from dexbridge.sessions.steps.step_graph import may_follow
 
 __all__ = ["STEPS", "run_step"]
 

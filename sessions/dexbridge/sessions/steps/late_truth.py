@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dexbridge.sessions.call import CallRecord
-from dexbridge.sessions.persisted import now
-from dexbridge.sessions.state import SessionState
-from dexbridge.sessions.step import StepType
+from dexbridge.sessions.changes.withdrawal import settled_event
+from dexbridge.sessions.state.call import CallRecord
+from dexbridge.sessions.state.persisted import now
+from dexbridge.sessions.state.session import SessionState
+from dexbridge.sessions.state.step import StepType
+from dexbridge.sessions.state.transition import Refusal, Settle, Transition
 from dexbridge.sessions.steps.attempt import outcome_from_json
 from dexbridge.sessions.steps.context import StepContext
-from dexbridge.sessions.transition import Refusal, Settle, Transition
-from dexbridge.sessions.withdrawal import settled_event
 from dexbridge.toolsource import OutcomeKind
 
 __all__ = ["late_truth"]

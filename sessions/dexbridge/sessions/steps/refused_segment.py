@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dexbridge.sessions.changes.left_out import drop_prompt, leave_out
+from dexbridge.sessions.changes.notes import outcomes
+from dexbridge.sessions.changes.turns import end_turn
+from dexbridge.sessions.changes.withdrawal import stop_turn
 from dexbridge.sessions.errors import Refused
-from dexbridge.sessions.event import EventKind, NewEvent
-from dexbridge.sessions.left_out import drop_prompt, leave_out
-from dexbridge.sessions.message import LeftOut
-from dexbridge.sessions.notes import outcomes
-from dexbridge.sessions.state import SessionState
-from dexbridge.sessions.step import StepType
+from dexbridge.sessions.state.event import EventKind, NewEvent
+from dexbridge.sessions.state.message import LeftOut
+from dexbridge.sessions.state.session import SessionState
+from dexbridge.sessions.state.step import StepType
+from dexbridge.sessions.state.transition import Change, Transition
 from dexbridge.sessions.steps.context import StepContext, completed
-from dexbridge.sessions.transition import Change, Transition
-from dexbridge.sessions.turns import end_turn
-from dexbridge.sessions.withdrawal import stop_turn
 
 __all__ = ["refused_segment"]
 

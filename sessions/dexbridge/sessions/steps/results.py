@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dexbridge.sessions.call import CallRecord, PendingCall, ToolWish
-from dexbridge.sessions.event import EventKind, NewEvent
-from dexbridge.sessions.state import SessionState
-from dexbridge.sessions.step import StepType
+from dexbridge.sessions.changes.withdrawal import call_record, cancelled, result_of
+from dexbridge.sessions.state.call import CallRecord, PendingCall, ToolWish
+from dexbridge.sessions.state.event import EventKind, NewEvent
+from dexbridge.sessions.state.session import SessionState
+from dexbridge.sessions.state.step import StepType
+from dexbridge.sessions.state.text import storable_json
+from dexbridge.sessions.state.transition import Change, Transition
 from dexbridge.sessions.steps.context import StepContext, completed
-from dexbridge.sessions.text import storable_json
-from dexbridge.sessions.transition import Change, Transition
-from dexbridge.sessions.withdrawal import call_record, cancelled, result_of
 from dexbridge.toolsource import OutcomeKind, ToolOutcome, fingerprint
 
 __all__ = ["called", "cancelled", "not_called", "recorded"]

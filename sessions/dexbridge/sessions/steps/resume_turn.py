@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dexbridge.sessions.state import SessionState
-from dexbridge.sessions.step import StepType
+from dexbridge.sessions.changes.turns import take_steering
+from dexbridge.sessions.changes.withdrawal import stop_at_limit, stop_turn
+from dexbridge.sessions.state.session import SessionState
+from dexbridge.sessions.state.step import StepType
+from dexbridge.sessions.state.transition import Change, Transition
 from dexbridge.sessions.steps.context import StepContext, completed
-from dexbridge.sessions.transition import Change, Transition
-from dexbridge.sessions.turns import take_steering
-from dexbridge.sessions.withdrawal import stop_at_limit, stop_turn
 
 __all__ = ["resume_turn"]
 

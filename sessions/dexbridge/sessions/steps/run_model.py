@@ -12,25 +12,25 @@ from typing import Any, TypeVar
 
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter
 
-from dexbridge.sessions.call import PendingCall, ToolWish
+from dexbridge.sessions.changes.left_out import kept_rows, prompt_texts, with_given
+from dexbridge.sessions.changes.notes import outcomes
+from dexbridge.sessions.changes.state_limit import weigh
+from dexbridge.sessions.changes.turns import assistant_messages, end_turn, take_steering
+from dexbridge.sessions.changes.withdrawal import stop_at_limit, stop_turn, superseded, withdraw
 from dexbridge.sessions.errors import SegmentFailed
-from dexbridge.sessions.event import EventKind, NewEvent
-from dexbridge.sessions.inside_call import InsideCall, inside_call_began
-from dexbridge.sessions.left_out import kept_rows, prompt_texts, with_given
-from dexbridge.sessions.message import Message
-from dexbridge.sessions.notes import outcomes
 from dexbridge.sessions.runner import Answered, CallLeaves, Conversation, SegmentEnd
-from dexbridge.sessions.state import SessionState
-from dexbridge.sessions.state_limit import weigh
-from dexbridge.sessions.step import StepType
+from dexbridge.sessions.state.call import PendingCall, ToolWish
+from dexbridge.sessions.state.event import EventKind, NewEvent
+from dexbridge.sessions.state.inside_call import InsideCall, inside_call_began
+from dexbridge.sessions.state.message import Message
+from dexbridge.sessions.state.session import SessionState
+from dexbridge.sessions.state.step import StepType
+from dexbridge.sessions.state.text import storable_json, storable_text
+from dexbridge.sessions.state.transition import Change, TranscriptEntry, Transition
 from dexbridge.sessions.steps.call_checks import asks, tool_step
 from dexbridge.sessions.steps.context import StepContext, completed
 from dexbridge.sessions.steps.refused_segment import refused_segment
 from dexbridge.sessions.steps.results import not_called
-from dexbridge.sessions.text import storable_json, storable_text
-from dexbridge.sessions.transition import Change, TranscriptEntry, Transition
-from dexbridge.sessions.turns import assistant_messages, end_turn, take_steering
-from dexbridge.sessions.withdrawal import stop_at_limit, stop_turn, superseded, withdraw
 from dexbridge.toolsource import (
     AgentTool,
     InvalidArguments,

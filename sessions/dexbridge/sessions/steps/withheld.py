@@ -1,14 +1,14 @@
 """A call whose arguments hold a credential of its own connection: what is kept of it, and what is not asked again.
 
-The operation refuses it when the request is made (`dexbridge.connectors.withheld`). From then on its arguments are
-shown masked: in its record, in those of earlier calls that held the same, and in the events (`as_shown`).
+The operation refuses it when the request is made (`contract/secrets/withheld.py` of the Connectors). From then on its
+arguments are shown masked: in its record, in those of earlier calls that held the same, and in the events (`as_shown`).
 """
 
 from __future__ import annotations
 
 from dexbridge.connectors import BoundOperation
-from dexbridge.sessions.as_shown import is_masked
-from dexbridge.sessions.call import CallRecord, PendingCall
+from dexbridge.sessions.state.as_shown import is_masked
+from dexbridge.sessions.state.call import CallRecord, PendingCall
 from dexbridge.sessions.steps.context import StepContext
 from dexbridge.toolsource import OutcomeKind, ToolOutcome
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 from urllib.parse import parse_qsl, unquote
 
-from dexbridge.connectors.errors import InvalidInput
+from dexbridge.connectors.contract.errors import InvalidInput
 from dexbridge.connectors.testing.conformance.stage import Scenes, Server, Stage, require
 
 _PLAIN: Final = "dexbridge"

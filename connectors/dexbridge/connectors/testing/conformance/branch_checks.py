@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from dexbridge.connectors.attempt import Attempt, BranchTaken, Uncertain
-from dexbridge.connectors.operation import DEFECT, UNCERTAIN, BranchOutcome, OperationKind
-from dexbridge.connectors.rendering import MODEL_TEXT_LIMIT, render_for_model
+from dexbridge.connectors.contract.attempts.attempt import Attempt, BranchTaken, Uncertain
+from dexbridge.connectors.contract.attempts.rendering import MODEL_TEXT_LIMIT, render_for_model
+from dexbridge.connectors.contract.operation import DEFECT, UNCERTAIN, BranchOutcome, OperationKind
 from dexbridge.connectors.testing.conformance.stage import Scenes, Server, Stage, complain, require
 from dexbridge.connectors.testing.conformance.words import shown
 from dexbridge.connectors.testing.faults import DropAfterPost, Fault

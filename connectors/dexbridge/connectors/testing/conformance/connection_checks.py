@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from dexbridge.connectors.definition import LiveCheck
+from dexbridge.connectors.contract.definition import LiveCheck
 from dexbridge.connectors.testing.conformance.secret_search import shown_in
 from dexbridge.connectors.testing.conformance.stage import Scenes, Server, Stage, complain, require
 from dexbridge.connectors.testing.faults import Answer, DropAfterPost, Fault, TruncatedAnswer, html, redirect

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from dexbridge.connectors.attempt import BranchTaken
-from dexbridge.connectors.operation import BranchOutcome
-from dexbridge.connectors.reconciliation import FoundSent
+from dexbridge.connectors.contract.attempts.attempt import BranchTaken
+from dexbridge.connectors.contract.attempts.reconciliation import FoundSent
+from dexbridge.connectors.contract.operation import BranchOutcome
 from dexbridge.connectors.testing.conformance.inquiries import MOST_READS, Look, look, lose
 from dexbridge.connectors.testing.conformance.stage import Scenes, Server, Stage, complain, require
 from dexbridge.connectors.testing.conformance.words import shown

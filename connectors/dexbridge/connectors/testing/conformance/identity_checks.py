@@ -12,9 +12,9 @@ import pytest
 from jsonschema.exceptions import SchemaError
 from pydantic import ValidationError
 
-from dexbridge.connectors.canonical_form import CHANGED
-from dexbridge.connectors.errors import ConnectorError, InvalidInput
-from dexbridge.connectors.operation import Operation
+from dexbridge.connectors.contract.arguments.canonical_form import CHANGED
+from dexbridge.connectors.contract.errors import ConnectorError, InvalidInput
+from dexbridge.connectors.contract.operation import Operation
 from dexbridge.connectors.testing.conformance.stage import PATIENT, Scenes, Server, Stage, complain, require
 
 _TOOL_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,51}")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from dexbridge.connectors.attempt import Uncertain
-from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, Reconciliation
+from dexbridge.connectors.contract.attempts.attempt import Uncertain
+from dexbridge.connectors.contract.attempts.reconciliation import CannotTell, FoundNotSent, Reconciliation
 from dexbridge.connectors.testing.conformance.example import Example
 from dexbridge.connectors.testing.conformance.stage import Stage, require
 from dexbridge.connectors.testing.conformance.words import shown, told

@@ -7,7 +7,7 @@ import ipaddress
 import socket
 from typing import Any
 
-from dexbridge.connectors.proxies import LOOPBACK_HOSTS
+from dexbridge.connectors.http.proxies import LOOPBACK_HOSTS
 
 
 class LoopbackLoop(asyncio.SelectorEventLoop):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent
+from dexbridge.connectors.contract.attempts.reconciliation import CannotTell, FoundNotSent, FoundSent
 from dexbridge.connectors.testing.conformance.inquiries import MOST_READS, Look, look, lose
 from dexbridge.connectors.testing.conformance.sequences import play_sequences
 from dexbridge.connectors.testing.conformance.stage import IMPATIENT, PATIENT, Scenes, Server, Stage, require

@@ -9,10 +9,10 @@ from weakref import WeakKeyDictionary
 
 import pytest
 
-from dexbridge.connectors.attempt import Attempt, BranchTaken, Retry, Uncertain
-from dexbridge.connectors.call import Call
-from dexbridge.connectors.failure import FailureKind
-from dexbridge.connectors.operation import DEFECT, BranchOutcome, OperationKind
+from dexbridge.connectors.contract.attempts.attempt import Attempt, BranchTaken, Retry, Uncertain
+from dexbridge.connectors.contract.call import Call
+from dexbridge.connectors.contract.failure import FailureKind
+from dexbridge.connectors.contract.operation import DEFECT, BranchOutcome, OperationKind
 from dexbridge.connectors.testing.conformance.stage import (
     IMPATIENT,
     PATIENT,

@@ -14,9 +14,9 @@ from typing import Any, cast
 
 import pytest
 
-from dexbridge.connectors.attempt import Attempt, BranchTaken, Uncertain
-from dexbridge.connectors.reconciliation import FoundSent
-from dexbridge.connectors.rendering import render_for_model
+from dexbridge.connectors.contract.attempts.attempt import Attempt, BranchTaken, Uncertain
+from dexbridge.connectors.contract.attempts.reconciliation import FoundSent
+from dexbridge.connectors.contract.attempts.rendering import render_for_model
 from dexbridge.connectors.testing.conformance.secret_search import kept_in, shown_in
 from dexbridge.connectors.testing.conformance.stage import Scenes, Server, Stage, complain, require
 from dexbridge.connectors.testing.conformance.words import short

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final, cast
 from urllib.parse import quote
 
-from dexbridge.connectors.secret import Secret
+from dexbridge.connectors.contract.secrets.secret import Secret
 
 _MOST_OBJECTS: Final = 50_000
 

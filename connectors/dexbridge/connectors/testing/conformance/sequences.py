@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from dexbridge.connectors.attempt import Attempt, BranchTaken, Retry, Uncertain
-from dexbridge.connectors.operation import BranchOutcome
-from dexbridge.connectors.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation
+from dexbridge.connectors.contract.attempts.attempt import Attempt, BranchTaken, Retry, Uncertain
+from dexbridge.connectors.contract.attempts.reconciliation import CannotTell, FoundNotSent, FoundSent, Reconciliation
+from dexbridge.connectors.contract.operation import BranchOutcome
 from dexbridge.connectors.testing.conformance.stage import IMPATIENT, LATE, Scenes, Stage
 from dexbridge.connectors.testing.conformance.troubles import REFUSALS, UNCLEAR, Trouble
 from dexbridge.connectors.testing.faults import PostLate

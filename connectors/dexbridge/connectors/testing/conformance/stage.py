@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Final, Generic, NoReturn, TypeVar
 
 import pytest
 
-from dexbridge.connectors.attempt import Attempt
-from dexbridge.connectors.bound_operation import BoundOperation
-from dexbridge.connectors.call import Call
-from dexbridge.connectors.definition import ConnectorDefinition
-from dexbridge.connectors.errors import ConnectorError
-from dexbridge.connectors.operation import Operation
+from dexbridge.connectors.contract.attempts.attempt import Attempt
+from dexbridge.connectors.contract.bound_operation import BoundOperation
+from dexbridge.connectors.contract.call import Call
+from dexbridge.connectors.contract.definition import ConnectorDefinition
+from dexbridge.connectors.contract.errors import ConnectorError
+from dexbridge.connectors.contract.operation import Operation
 from dexbridge.connectors.testing.conformance.example import Example
 from dexbridge.connectors.testing.conformance.loopback import LoopbackLoop
 from dexbridge.connectors.testing.local_server import LocalServer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from dexbridge.connectors.http_pool import MAX_BODY_BYTES
+from dexbridge.connectors.http.pool import MAX_BODY_BYTES
 from dexbridge.connectors.testing.conformance.stage import LATE
 from dexbridge.connectors.testing.faults import (
     Answer,

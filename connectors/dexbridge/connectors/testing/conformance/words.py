@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dexbridge.connectors.attempt import Attempt, BranchTaken, Uncertain
-from dexbridge.connectors.reconciliation import FoundSent, Reconciliation
+from dexbridge.connectors.contract.attempts.attempt import Attempt, BranchTaken, Uncertain
+from dexbridge.connectors.contract.attempts.reconciliation import FoundSent, Reconciliation
 
 
 def short(attempt: Attempt) -> str:

@@ -14,8 +14,7 @@ from typing import Self
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID
 from sqlalchemy import Connection
 
-from dexbridge.sessions.engines.dbos.commits import Commits, HostedStore
-from dexbridge.sessions.engines.dbos.database import (
+from dexbridge.sessions.engines.dbos.databases.database import (
     answering,
     check_url,
     open_database,
@@ -24,23 +23,24 @@ from dexbridge.sessions.engines.dbos.database import (
     sqlite_path,
     url_for_dbos,
 )
-from dexbridge.sessions.engines.dbos.leg import LEG_WORKFLOW, direct_id, queued_id, queued_leg, run_leg, serve
-from dexbridge.sessions.engines.dbos.leg_loop import LegLoop, in_own_thread, quiet_close
-from dexbridge.sessions.engines.dbos.leg_runner import LocalLegRunner
-from dexbridge.sessions.engines.dbos.marks import StoredMarks
-from dexbridge.sessions.engines.dbos.rounds import Rounds
-from dexbridge.sessions.engines.dbos.store import SessionStore
+from dexbridge.sessions.engines.dbos.legs.loop import LegLoop, in_own_thread, quiet_close
+from dexbridge.sessions.engines.dbos.legs.runner import LocalLegRunner
+from dexbridge.sessions.engines.dbos.legs.workflow import LEG_WORKFLOW, direct_id, queued_id, queued_leg, run_leg, serve
+from dexbridge.sessions.engines.dbos.tables.commits import Commits, HostedStore
+from dexbridge.sessions.engines.dbos.tables.marks import StoredMarks
+from dexbridge.sessions.engines.dbos.tables.store import SessionStore
 from dexbridge.sessions.engines.dbos.waking.hearing import hearing_of
 from dexbridge.sessions.engines.dbos.waking.notices import LEG_OPENED, SESSION_CHANGED, Notices, OpenLeg
-from dexbridge.sessions.engines.dbos.worker_lock import check_file_is_not_gone, worker_lock
+from dexbridge.sessions.engines.dbos.workers.file_lock import check_file_is_not_gone, worker_lock
+from dexbridge.sessions.engines.dbos.workers.rounds import Rounds
 from dexbridge.sessions.errors import DatabaseUnavailable, EngineAlreadyOpen, InvalidRequest
-from dexbridge.sessions.event import SessionEvent
 from dexbridge.sessions.flow import AgentSessionFlow
-from dexbridge.sessions.hosting import StepHost
-from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
-from dexbridge.sessions.state import SessionState
-from dexbridge.sessions.text_pieces import TextPieces
-from dexbridge.sessions.transition import Change, MessageKey, Refusal, Repeated, Settle, Transition
+from dexbridge.sessions.hosting.step_host import StepHost
+from dexbridge.sessions.hosting.text_pieces import TextPieces
+from dexbridge.sessions.state.event import SessionEvent
+from dexbridge.sessions.state.session import SessionState
+from dexbridge.sessions.state.snapshot import SessionSnapshot, SessionSummary
+from dexbridge.sessions.state.transition import Change, MessageKey, Refusal, Repeated, Settle, Transition
 
 __all__ = ["DbosEngine"]
 

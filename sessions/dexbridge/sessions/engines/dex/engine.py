@@ -13,19 +13,19 @@ from typing import Self, TypeVar
 import dex
 
 from dexbridge.sessions.engines.dex.address import DexAddress
-from dexbridge.sessions.engines.dex.blobs import blob_cache
 from dexbridge.sessions.engines.dex.event_feed import EventFeed
 from dexbridge.sessions.engines.dex.flow import DexSessionFlow
+from dexbridge.sessions.engines.dex.kept.blobs import blob_cache
 from dexbridge.sessions.engines.dex.link import ANSWER_SECONDS, SessionLink
 from dexbridge.sessions.engines.dex.news import News
 from dexbridge.sessions.engines.dex.starting import begin
 from dexbridge.sessions.engines.dex.worker import running_worker
 from dexbridge.sessions.errors import DatabaseUnavailable, InvalidRequest, UnknownSession
-from dexbridge.sessions.event import SessionEvent
 from dexbridge.sessions.flow import AgentSessionFlow
-from dexbridge.sessions.snapshot import SessionSnapshot, SessionSummary
-from dexbridge.sessions.text_pieces import TextPieces
-from dexbridge.sessions.transition import Change, MessageKey, Refusal, Repeated, Settle, Transition
+from dexbridge.sessions.hosting.text_pieces import TextPieces
+from dexbridge.sessions.state.event import SessionEvent
+from dexbridge.sessions.state.snapshot import SessionSnapshot, SessionSummary
+from dexbridge.sessions.state.transition import Change, MessageKey, Refusal, Repeated, Settle, Transition
 
 __all__ = ["DexEngine"]
 

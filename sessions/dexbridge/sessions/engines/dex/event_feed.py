@@ -10,8 +10,8 @@ from datetime import timedelta
 
 import dex
 
-from dexbridge.sessions.engines.dex.stored import Notice, encode
-from dexbridge.sessions.event import SessionEvent
+from dexbridge.sessions.engines.dex.kept.stored import Notice, encode
+from dexbridge.sessions.state.event import SessionEvent
 
 __all__ = ["EventFeed"]
 

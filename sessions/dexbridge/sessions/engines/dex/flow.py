@@ -11,15 +11,12 @@ from datetime import timedelta
 
 import dex
 
-from dexbridge.sessions import requests
-from dexbridge.sessions.call import CallRecord
-from dexbridge.sessions.engines.dex.blobs import blob_cache
+from dexbridge.sessions.changes import requests
 from dexbridge.sessions.engines.dex.event_feed import EventFeed
-from dexbridge.sessions.engines.dex.hosted import HostedLink
-from dexbridge.sessions.engines.dex.link import SessionLink, once_of
-from dexbridge.sessions.engines.dex.news import News
-from dexbridge.sessions.engines.dex.pruning import forget
-from dexbridge.sessions.engines.dex.schema import (
+from dexbridge.sessions.engines.dex.kept.blobs import blob_cache
+from dexbridge.sessions.engines.dex.kept.hosted import HostedLink
+from dexbridge.sessions.engines.dex.kept.pruning import forget
+from dexbridge.sessions.engines.dex.kept.schema import (
     CALLS,
     EVENT_STREAM_BYTES,
     MAPS,
@@ -31,10 +28,7 @@ from dexbridge.sessions.engines.dex.schema import (
     persistence,
     physical,
 )
-from dexbridge.sessions.engines.dex.step_options import SHORT
-from dexbridge.sessions.engines.dex.step_run import StepRun
-from dexbridge.sessions.engines.dex.steps import FinishSession, session_steps
-from dexbridge.sessions.engines.dex.stored import (
+from dexbridge.sessions.engines.dex.kept.stored import (
     Commit,
     Due,
     Envelope,
@@ -45,13 +39,19 @@ from dexbridge.sessions.engines.dex.stored import (
     decode,
     encode,
 )
-from dexbridge.sessions.engines.dex.writing import commit_of, write_commit, write_parts
+from dexbridge.sessions.engines.dex.kept.writing import commit_of, write_commit, write_parts
+from dexbridge.sessions.engines.dex.link import SessionLink, once_of
+from dexbridge.sessions.engines.dex.news import News
+from dexbridge.sessions.engines.dex.step_options import SHORT
+from dexbridge.sessions.engines.dex.step_run import StepRun
+from dexbridge.sessions.engines.dex.steps import FinishSession, session_steps
 from dexbridge.sessions.errors import InvalidRequest
 from dexbridge.sessions.flow import AgentSessionFlow
-from dexbridge.sessions.hosting import StepHost
-from dexbridge.sessions.message import Message
-from dexbridge.sessions.snapshot import SessionSnapshot
-from dexbridge.sessions.transition import Change, Refusal
+from dexbridge.sessions.hosting.step_host import StepHost
+from dexbridge.sessions.state.call import CallRecord
+from dexbridge.sessions.state.message import Message
+from dexbridge.sessions.state.snapshot import SessionSnapshot
+from dexbridge.sessions.state.transition import Change, Refusal
 
 __all__ = ["Answer", "DexSessionFlow", "InterruptDecision", "OutcomeSettlement", "UserText", "dex_flow"]
 

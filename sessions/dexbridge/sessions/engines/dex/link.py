@@ -13,11 +13,9 @@ from typing import Protocol, TypeVar
 
 import dex
 
-from dexbridge.sessions.call import CallRecord
 from dexbridge.sessions.engines.dex.event_feed import EventFeed
-from dexbridge.sessions.engines.dex.news import News
-from dexbridge.sessions.engines.dex.schema import CALLS, EVENTS, MAPS, MESSAGE_KEYS, MESSAGES, number, physical
-from dexbridge.sessions.engines.dex.stored import (
+from dexbridge.sessions.engines.dex.kept.schema import CALLS, EVENTS, MAPS, MESSAGE_KEYS, MESSAGES, number, physical
+from dexbridge.sessions.engines.dex.kept.stored import (
     Commit,
     Envelope,
     Once,
@@ -28,14 +26,16 @@ from dexbridge.sessions.engines.dex.stored import (
     decode,
     encode,
 )
-from dexbridge.sessions.engines.dex.transcript import join, split
-from dexbridge.sessions.engines.dex.writing import commit_of
+from dexbridge.sessions.engines.dex.kept.transcript import join, split
+from dexbridge.sessions.engines.dex.kept.writing import commit_of
+from dexbridge.sessions.engines.dex.news import News
 from dexbridge.sessions.errors import DatabaseUnavailable, UnknownSession
-from dexbridge.sessions.event import SessionEvent
 from dexbridge.sessions.hosting.patience import until_back
-from dexbridge.sessions.message import Message, with_marks
-from dexbridge.sessions.snapshot import SessionSnapshot
-from dexbridge.sessions.transition import (
+from dexbridge.sessions.state.call import CallRecord
+from dexbridge.sessions.state.event import SessionEvent
+from dexbridge.sessions.state.message import Message, with_marks
+from dexbridge.sessions.state.snapshot import SessionSnapshot
+from dexbridge.sessions.state.transition import (
     Change,
     MessageKey,
     Refusal,

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import dex
 
+from dexbridge.sessions.changes.requests import new_session
 from dexbridge.sessions.engines.dex.flow import DexSessionFlow
-from dexbridge.sessions.engines.dex.schema import EVENTS, SESSION, number
-from dexbridge.sessions.engines.dex.stored import Envelope, encode
-from dexbridge.sessions.engines.dex.writing import commit_of
-from dexbridge.sessions.event import SessionEvent
-from dexbridge.sessions.requests import new_session
-from dexbridge.sessions.transition import Transition
+from dexbridge.sessions.engines.dex.kept.schema import EVENTS, SESSION, number
+from dexbridge.sessions.engines.dex.kept.stored import Envelope, encode
+from dexbridge.sessions.engines.dex.kept.writing import commit_of
+from dexbridge.sessions.state.event import SessionEvent
+from dexbridge.sessions.state.transition import Transition
 
 __all__ = ["begin", "start_session"]
 

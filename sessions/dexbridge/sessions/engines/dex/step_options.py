@@ -13,8 +13,8 @@ import dex
 from dexbridge.connectors import RetryPolicy
 from dexbridge.sessions.engines.dex.steps import Recover
 from dexbridge.sessions.flow import AgentSessionFlow, SessionLimits
-from dexbridge.sessions.state import SessionState
-from dexbridge.sessions.step import StepType
+from dexbridge.sessions.state.session import SessionState
+from dexbridge.sessions.state.step import StepType
 from dexbridge.sessions.steps.attempt import retry_policy
 from dexbridge.toolsource import AgentTool
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import dex
 
+from dexbridge.sessions.engines.dex.kept.stored import Due
 from dexbridge.sessions.engines.dex.step_options import HEARTBEAT_SECONDS
-from dexbridge.sessions.engines.dex.stored import Due
-from dexbridge.sessions.hosting import HostedSessions, StepHost
-from dexbridge.sessions.state import SessionState, SessionStatus
-from dexbridge.sessions.step import StepType
-from dexbridge.sessions.transition import Refusal, Transition
+from dexbridge.sessions.hosting.port import HostedSessions
+from dexbridge.sessions.hosting.step_host import StepHost
+from dexbridge.sessions.state.session import SessionState, SessionStatus
+from dexbridge.sessions.state.step import StepType
+from dexbridge.sessions.state.transition import Refusal, Transition
 
 __all__ = ["StepRun"]
 

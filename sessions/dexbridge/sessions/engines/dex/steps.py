@@ -6,8 +6,8 @@ from typing import Protocol
 
 import dex
 
-from dexbridge.sessions.engines.dex.schema import DECISIONS
-from dexbridge.sessions.engines.dex.stored import Due, decode
+from dexbridge.sessions.engines.dex.kept.schema import DECISIONS
+from dexbridge.sessions.engines.dex.kept.stored import Due, decode
 
 __all__ = [
     "STEP_CLASSES",

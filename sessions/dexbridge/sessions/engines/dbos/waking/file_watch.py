@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from sqlalchemy import Connection, Engine
 
-from dexbridge.sessions.engines.dbos.database import reading
-from dexbridge.sessions.engines.dbos.leg_loop import in_own_thread
+from dexbridge.sessions.engines.dbos.databases.database import reading
+from dexbridge.sessions.engines.dbos.legs.loop import in_own_thread
 from dexbridge.sessions.errors import DatabaseUnavailable
 
 __all__ = ["LOOK_SECONDS", "FileWatch"]

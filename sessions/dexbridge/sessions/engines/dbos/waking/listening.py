@@ -15,7 +15,7 @@ from psycopg.sql import SQL, Identifier
 from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from dexbridge.sessions.engines.dbos.database import writing
+from dexbridge.sessions.engines.dbos.databases.database import writing
 from dexbridge.sessions.errors import DatabaseUnavailable
 
 __all__ = ["Listening"]

@@ -12,7 +12,7 @@ from dexbridge.sessions.engines.dbos.waking.ending import ended
 from dexbridge.sessions.engines.dbos.waking.hearing import Hearing
 from dexbridge.sessions.engines.dbos.waking.notices import OpenLeg
 from dexbridge.sessions.errors import DatabaseUnavailable, UnknownSession, UnreadableSession
-from dexbridge.sessions.state import SessionState
+from dexbridge.sessions.state.session import SessionState
 
 __all__ = ["PickUp"]
 

@@ -1,0 +1,1 @@
+"""The CLI's processes: how many, where they write, which of them wait."""

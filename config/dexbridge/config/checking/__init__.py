@@ -1,0 +1,1 @@
+"""What can be wrong with a document, and with what it names."""

@@ -1,0 +1,1 @@
+"""Faults as a reader gets them: code, place, line, fix."""

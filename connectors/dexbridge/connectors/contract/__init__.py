@@ -1,0 +1,1 @@
+"""The contract between a Connector and those who use it."""

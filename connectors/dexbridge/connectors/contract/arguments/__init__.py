@@ -1,0 +1,1 @@
+"""What a call is asked with: its check, its schema, its one written form."""

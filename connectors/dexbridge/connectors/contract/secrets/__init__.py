@@ -1,0 +1,1 @@
+"""Credentials, kept out of everything that is handed back."""

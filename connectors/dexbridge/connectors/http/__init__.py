@@ -1,0 +1,1 @@
+"""Connectors over HTTP: one request a call, and what its answer proves."""

@@ -1,0 +1,1 @@
+"""Pure functions from the newest state of a session to the next."""

@@ -1,0 +1,1 @@
+"""Legs as workflows of DBOS, and those that nothing runs."""

@@ -1,0 +1,1 @@
+"""Our tables, and every transaction on them."""

@@ -1,0 +1,1 @@
+"""Which Workers live, and what each does beside running Steps."""

@@ -1,0 +1,1 @@
+"""What a session keeps on a Dex Server, and how it is read and written."""

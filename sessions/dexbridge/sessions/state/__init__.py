@@ -1,0 +1,1 @@
+"""The values a session is made of."""
