@@ -74,6 +74,7 @@ async def test_a_read_that_the_application_denies_does_not_run(open_stage: OpenS
     assert EventKind.INSIDE_CALL_BEGAN not in [event.kind for event in events]
 
 
+@pytest.mark.slow
 async def test_a_hook_or_permission_that_fails_denies(open_stage: OpenStage, caplog: pytest.LogCaptureFixture) -> None:
     async def fail(*_call: Any) -> Any:
         raise RuntimeError("secret-of-the-application")

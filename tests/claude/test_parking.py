@@ -117,6 +117,7 @@ async def story(stage: Stage, processes: CliProcesses) -> tuple[ModelRequest, ..
     return stage.model.requests[before:]
 
 
+@pytest.mark.slow
 async def test_the_model_is_sent_the_same_but_for_the_clis_own_sentence(bare_stage: Stage) -> None:
     cold = await story(bare_stage, COLD)
 

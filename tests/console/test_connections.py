@@ -137,6 +137,7 @@ async def test_a_chunk_that_is_none_is_refused_once_and_makes_no_noise(server: S
     assert "Traceback" not in server.log.removeprefix(before)
 
 
+@pytest.mark.slow
 async def test_headers_that_do_not_come_are_waited_for_ten_seconds(server: Server) -> None:
     async def trickle(first: bytes) -> tuple[bytes, float]:
         reader, writer = await asyncio.open_connection(*address_of(server))

@@ -93,6 +93,7 @@ def kept(folder: Path) -> list[bytes]:
     return [file.read_bytes() for file in folder.glob("sessions.db*")]
 
 
+@pytest.mark.slow
 async def test_an_open_page_of_an_ended_login_gets_nothing_new_after_15_seconds(
     clients: tuple[aiohttp.ClientSession, aiohttp.ClientSession],
 ) -> None:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import aiohttp
+import pytest
 from starlette.routing import Route
 
 from dexbridge.console.web import openapi_document, session_routes
@@ -32,6 +33,7 @@ async def test_the_document_is_served_where_the_routes_are(http: aiohttp.ClientS
         assert await answer.json() == openapi_document(ROUTES, "session")
 
 
+@pytest.mark.slow
 async def test_schemathesis_finds_nothing(server: Server, http: aiohttp.ClientSession, tmp_path: Path) -> None:
     talk = await start(http)
     # In its own process: it patches Hypothesis, and it looks for a file of its own in the working folder.

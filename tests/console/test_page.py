@@ -325,6 +325,7 @@ async def test_a_slack_reply_of_the_example_is_approved(browser: Browser, tmp_pa
         assert server.stop() == 0
 
 
+@pytest.mark.slow
 async def test_it_comes_back_after_the_server_was_away(browser: Browser, tmp_path: Path) -> None:
     server = scripted_server(tmp_path)
     server.start()

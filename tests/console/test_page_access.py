@@ -176,6 +176,7 @@ async def test_no_page_holds_a_key_or_a_session_token(http: aiohttp.ClientSessio
         assert server.url not in text
 
 
+@pytest.mark.slow
 async def test_guessing_the_key_is_slowed_down_and_nobody_is_locked_out(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

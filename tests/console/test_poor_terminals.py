@@ -50,6 +50,7 @@ async def decisions(url: str, *sessions: str) -> list[tuple[bool, str | None, st
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", POOR)
 async def test_a_call_is_shown_and_decided_in_a_terminal_that_lacks_characters(tmp_path: Path, kind: str) -> None:
     more, encoding = POOR[kind]

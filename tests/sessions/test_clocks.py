@@ -17,6 +17,7 @@ from tests.sessions.worker_processes import call, effects, faked, visitor, worke
 DATABASES = ("postgres",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("clock", "words"), [("-30s", "30 s behind"), ("+30s", "30 s ahead of")])
 async def test_a_worker_whose_clock_is_off_says_so_once_and_works(database: Database, clock: str, words: str) -> None:
     async with visitor(database) as talk, worker(database, "free", clock=clock):
@@ -28,6 +29,7 @@ async def test_a_worker_whose_clock_is_off_says_so_once_and_works(database: Data
     assert effects(database).count("effect 7") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clocks", [("-30s", None), ("+30s", None), (None, "-30s"), (None, "+30s"), ("-30s", "+30s")])
 async def test_a_lost_workers_request_may_be_under_way_for_as_long_as_by_one_clock(
     database: Database, clocks: tuple[str | None, str | None]

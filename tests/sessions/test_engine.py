@@ -188,6 +188,7 @@ async def test_events_can_be_read_from_any_place(opening: Opening) -> None:
         assert (await talk.snapshot()).last_event == len(events)
 
 
+@pytest.mark.slow
 async def test_both_workflows_of_a_leg_end_and_one_of_them_ran_it(opening: Opening, database: Database) -> None:
     runner = ScriptedRunner()
     async with opening(runner=runner) as talk:

@@ -52,6 +52,7 @@ async def start_for_ever(talk: Talk) -> None:
         await talk.client.start_session(f"more-{number}")
 
 
+@pytest.mark.slow
 async def test_it_is_said_once_and_once_that_it_is_over(opening: Opening, small_disk: Path) -> None:
     with logged() as said:
         async with opening(through=Database(f"sqlite:///{small_disk}/sessions.db", small_disk)) as talk:

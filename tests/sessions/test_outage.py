@@ -125,6 +125,7 @@ async def test_an_answer_outlives_any_outage_in_the_worker_that_got_it(opening: 
         assert await talk.steps() == ["RunModel-1", "CallSingleAttemptTool-1", "ResumeTurn-1", "RunModel-2"]
 
 
+@pytest.mark.slow
 async def test_an_outage_is_one_line_in_the_log_and_one_when_it_is_over(opening: Opening, database: Database) -> None:
     with logged() as said:
         async with opening() as talk:

@@ -26,6 +26,7 @@ def database(empty_postgres: Database) -> Iterator[Database]:
         yield replace(empty_postgres, url=url)
 
 
+@pytest.mark.slow
 async def test_fifty_sessions_are_served_from_an_empty_database_on(database: Database) -> None:
     async with open_engine(database.url, [flow_of([])], run_steps=False) as engine:
         client = AgentSessionClient(engine)
@@ -46,6 +47,7 @@ async def test_fifty_sessions_are_served_from_an_empty_database_on(database: Dat
     assert len(tool.dispatches) == 50
 
 
+@pytest.mark.slow
 async def test_a_transaction_that_stands_still_is_ended_there_too(database: Database) -> None:
     async with open_engine(database.url, [flow_of([])]) as engine:
         talk = Talk(AgentSessionClient(engine))

@@ -31,6 +31,7 @@ async def servers() -> AsyncGenerator[tuple[LocalSlack, LocalGitHub]]:
         yield local_slack, local_github
 
 
+@pytest.mark.slow
 async def test_an_answer_after_eleven_seconds_is_looked_up_and_nothing_is_sent_again(
     servers: tuple[LocalSlack, LocalGitHub], database: Database
 ) -> None:

@@ -78,6 +78,7 @@ async def test_a_listening_connection_that_is_cut_is_opened_again(database: Data
         await quick_turns(talk)
 
 
+@pytest.mark.slow
 async def test_behind_a_pooler_it_is_looked_for_what_others_commit_and_said_once(
     database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -31,6 +31,7 @@ def run(folder: Path, *arguments: str) -> str:
     return ended.stdout
 
 
+@pytest.mark.slow
 def test_a_new_connector_passes_lint_and_its_own_tests(tmp_path: Path) -> None:
     folder = tmp_path / "dexbridge-acme-notes"
     written = write_scaffold("acme-notes", folder)

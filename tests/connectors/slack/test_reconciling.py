@@ -186,7 +186,7 @@ UNREADABLE: list[tuple[str, Fault]] = [
         Answer(
             200,
             '{"ok":true,"messages":[],"has_more":false}',
-            headers={"Date": format_datetime(datetime.now(UTC) + timedelta(minutes=10), usegmt=True)},
+            headers={"Date": format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)},
         ),
     ),
 ]
