@@ -28,7 +28,7 @@ from dexbridge.sessions.engines.dbos.legs.runner import LocalLegRunner
 from dexbridge.sessions.engines.dbos.legs.workflow import LEG_WORKFLOW, direct_id, queued_id, queued_leg, run_leg, serve
 from dexbridge.sessions.engines.dbos.tables.commits import Commits, HostedStore
 from dexbridge.sessions.engines.dbos.tables.marks import StoredMarks
-from dexbridge.sessions.engines.dbos.tables.store import SessionStore
+from dexbridge.sessions.engines.dbos.tables.store import EVENTS_AT_ONCE, SessionStore
 from dexbridge.sessions.engines.dbos.waking.hearing import hearing_of
 from dexbridge.sessions.engines.dbos.waking.notices import LEG_OPENED, SESSION_CHANGED, Notices, OpenLeg
 from dexbridge.sessions.engines.dbos.workers.file_lock import check_file_is_not_gone, worker_lock
@@ -213,7 +213,7 @@ class DbosEngine:
                 for event in found:
                     after = event.sequence
                     yield event
-                if found:
+                if len(found) == EVENTS_AT_ONCE:
                     continue
                 if changed is None:
                     return

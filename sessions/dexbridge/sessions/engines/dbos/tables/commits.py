@@ -82,7 +82,7 @@ class Commits:
                 return None
             result = result.written
         if isinstance(result, Committed):
-            self.news.tell(session_id)
+            self.news.tell(session_id, result.version)
         return result
 
 
@@ -128,7 +128,7 @@ class HostedStore:
                     continue
                 result = result.written
             if isinstance(result, Committed):
-                self._news.tell(session_id)
+                self._news.tell(session_id, result.version)
                 return result.transition
             assert not isinstance(result, Repeated), "a Step's commit has no message's key"
             return result

@@ -44,9 +44,11 @@ from dexbridge.sessions.state.transition import (
     Transition,
 )
 
-__all__ = ["Committed", "SessionStore", "Unanswered"]
+__all__ = ["EVENTS_AT_ONCE", "Committed", "SessionStore", "Unanswered"]
 
 _ASK_AT_ONCE = 500
+EVENTS_AT_ONCE = 500
+"""How many events one read returns at most."""
 
 Enqueue = Callable[[Connection, SessionState], None]
 """Enqueues the leg that a commit opened, in the same transaction."""
@@ -57,10 +59,11 @@ Tell = Callable[[Connection, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A committed transition, and whether it opened a leg."""
+    """A committed transition, whether it opened a leg, and the session's version since."""
 
     transition: Transition
     opened_leg: bool
+    version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +246,7 @@ class SessionStore:
         with reading_at_once(self.engine) as connection:
             return list_sessions(connection, limit, after, changed_since)
 
-    def events(self, session_id: str, after: int, limit: int = 500) -> Sequence[SessionEvent]:
+    def events(self, session_id: str, after: int, limit: int = EVENTS_AT_ONCE) -> Sequence[SessionEvent]:
         """Events after a sequence number. Raises `UnknownSession` when there is no such session."""
         query = (
             select(events)
@@ -279,7 +282,7 @@ class SessionStore:
         if opened:
             self._enqueue(connection, written)
         self._tell(connection, state.session_id)
-        return Unanswered(Committed(replace(result, state=written), opened), mark)
+        return Unanswered(Committed(replace(result, state=written), opened, mark.version), mark)
 
     def _write(
         self, connection: Connection, before: SessionState, mark: CommitMark, kept: str, transition: Transition

@@ -59,8 +59,10 @@ class News:
                 del self._followers[session_id]
                 self._seen.pop(session_id, None)
 
-    def tell(self, session_id: str) -> None:
-        """The session has changed."""
+    def tell(self, session_id: str, version: int | None = None) -> None:
+        """The session has changed; with its version, the next look does not tell the same again."""
+        if version is not None and self._seen.get(session_id) is not None:
+            self._seen[session_id] = version
         for changed in self._followers.get(session_id, ()):
             changed.set()
 
